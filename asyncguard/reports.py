@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from asyncguard import catalogue, files, render
@@ -33,12 +34,12 @@ def of_record(record: TraceRecord, name: str, screen: Screen) -> str:
     return render.find(name, "traces")(of(record), screen)
 
 
-def of_files(paths: Sequence[Path], name: str, screen: Screen) -> str:
+def of_files(paths: Sequence[Path], name: str, screen: Screen, limit: int | None = None) -> str:
     """Return a report in format `name` of the traces in files, and of those below folders.
 
     The ranks of one run, the traces of a folder and many traces are put beside each other; else
-    each has a report of its own. Raises AsyncguardError for what cannot be read, and where the
-    format cannot show them.
+    each has a report of its own. `limit` is how many sites are shown. Raises AsyncguardError for
+    what cannot be read, and where the format cannot show them.
     """
     every = [
         file
@@ -50,11 +51,10 @@ def of_files(paths: Sequence[Path], name: str, screen: Screen) -> str:
         for path in every:
             gathering.add(str(path), store.load_figures(path))
         if gathering.is_ranked or len(every) > ranks.MANY or any(map(Path.is_dir, paths)):
-            return render.find(name, "ranks")(
-                gathering.report(lambda name: store.load(Path(name))), screen
-            )
+            report = gathering.report(lambda name: store.load(Path(name)))
+            return render.find(name, "ranks")(replace(report, limit=limit), screen)
     show = render.find(name, "traces")
-    return "\n".join(_one(show, path, len(every) > 1, screen) for path in every)
+    return "\n".join(_one(show, path, len(every) > 1, screen, limit) for path in every)
 
 
 def with_kineto(paths: Sequence[Path], other: Path) -> str:
@@ -88,8 +88,8 @@ def import_kineto(path: Path, output: Path) -> TraceRecord:
     return record
 
 
-def _one(show: render.Format, path: Path, titled: bool, screen: Screen) -> str:
-    report = of(store.load(path), str(path) if titled else "")
+def _one(show: render.Format, path: Path, titled: bool, screen: Screen, limit: int | None) -> str:
+    report = replace(of(store.load(path), str(path) if titled else ""), limit=limit)
     try:
         return show(report, screen)
     except AsyncguardError as error:

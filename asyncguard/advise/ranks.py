@@ -1,14 +1,16 @@
 """Many traces beside each other: ranks of one run, or many runs. Where they wait, and who was late.
 
 Each rank writes its own trace; nothing is exchanged while the program runs. At a collective or a
-barrier every rank leaves when the last one has come, so the rank that waited least came last: it is
-the straggler, and what the others waited longer than it is what they waited for it.
+barrier every rank leaves when the last one has come, so the rank that waited least came last. What
+the others waited longer than it is what they waited for it, and where most of them did so for more
+than a few per cent of the time of the steps, it is the straggler.
 
 Traces are taken in one after the other, and only their figures are kept: there may be thousands.
 """
 
 from __future__ import annotations
 
+import statistics
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +21,7 @@ from asyncguard.model import SiteStats, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 
 MANY = 8  # traces that are not ranks of one run are shown one by one up to so many
+FEW = 0.03  # of the time: less is told by machines that are busy now and then, too
 CALLED = 20  # sites whose callers are looked up
 
 
@@ -60,10 +63,12 @@ class RankReport:
     durations_ns: tuple[int, ...]
     sites: tuple[RankSite, ...]  # the longest stall over all first
     straggler: int | None  # the rank that others waited for at collectives; None without any
-    waited_for_straggler_ns: tuple[int, ...]
+    waited_for_straggler_ns: tuple[int, ...]  # in complete steps after the warm-up, if there are
     names: tuple[str, ...] = ()
     noun: str = "rank"
     identity: tuple[tuple[str, str], ...] = ()
+    verdict: str = ""  # who came last at collectives, or why nobody is named
+    limit: int | None = None  # how many sites to show; None: as many as the format does
 
     @property
     def timed(self) -> bool:
@@ -72,13 +77,19 @@ class RankReport:
 
 
 class Member(NamedTuple):
-    """One trace: its name, who it is, and its totals (nanoseconds)."""
+    """One trace: its name, who it is, and its totals (nanoseconds).
+
+    `collective_ns` is what it waited at collectives in `stepping_ns`, the time of its complete
+    steps after the warm-up, or of the run where there are none; None without a collective.
+    """
 
     name: str
     identity: Mapping[str, Any]
     waits: int
     stall_ns: int
     duration_ns: int
+    collective_ns: int | None
+    stepping_ns: int
 
 
 Key = tuple[str, int, str, str, str]  # path, line, function, API, frame of a library
@@ -95,7 +106,23 @@ class Gathering:
         """Take in one trace."""
         at = len(self._members)
         stall = sum(map(_stall, trace.sites))
-        self._members.append(Member(name, trace.extra, trace.total_syncs, stall, trace.duration_ns))
+        steady = bool(trace.steady_steps)
+        waited = [
+            site.steady_stall_ns if steady else _stall(site)
+            for site in trace.sites
+            if _is_collective(site.api)
+        ]
+        self._members.append(
+            Member(
+                name,
+                trace.extra,
+                trace.total_syncs,
+                stall,
+                trace.duration_ns,
+                sum(waited) if waited else None,
+                trace.steady_duration_ns if steady else trace.duration_ns,
+            )
+        )
         for site in trace.sites:
             key = _key_of(site)
             gathered = self._sites.get(key)
@@ -125,19 +152,19 @@ class Gathering:
         if load is not None:
             sites = (*self._with_callers(sites[:CALLED], load), *sites[CALLED:])
         ranks = tuple(m.identity.get("rank", 0) for m in ordered) if ranked else tuple(order)
-        waited = _waited([item for item in sites if item.collective], len(ordered))
-        straggler, waits = _straggler(ranks, waited if ranked else ())
+        late = _latecomer(ranks, ordered) if ranked else _NOBODY
         return RankReport(
             ranks,
             tuple(member.waits for member in ordered),
             tuple(member.stall_ns for member in ordered),
             tuple(member.duration_ns for member in ordered),
             sites,
-            straggler,
-            waits,
+            late.rank,
+            late.waited_ns or (0,) * len(ordered),
             tuple(_name(member, ranked) for member in ordered),
             "rank" if ranked else "trace",
             tuple(_common([member.identity for member in ordered])),
+            late.verdict,
         )
 
     def _costliest_first(self, order: Sequence[int]) -> tuple[RankSite, ...]:
@@ -172,12 +199,45 @@ class Gathering:
                 yield item
 
 
-def _straggler(ranks: Sequence[int], waited: Sequence[int]) -> tuple[int | None, tuple[int, ...]]:
-    """Return who came last at the collectives, and how long each rank waited for it."""
-    if not waited:
-        return None, (0,) * len(ranks)
-    last = min(waited)
-    return ranks[waited.index(last)], tuple(wait - last for wait in waited)
+class _Late(NamedTuple):
+    """Who came last at collectives, how long each rank waited for it, and that in words."""
+
+    rank: int | None = None
+    waited_ns: tuple[int, ...] = ()
+    verdict: str = ""
+
+
+_NOBODY = _Late()
+
+
+def _latecomer(ranks: Sequence[int], members: Sequence[Member]) -> _Late:
+    """Tell the rank for which most others waited for more than a few per cent of the time."""
+    known = [member.collective_ns for member in members if member.collective_ns is not None]
+    if len(known) < len(members):
+        return _Late(
+            verdict="No straggler is named: not every rank was held at a collective (those of NCCL "
+            "hold the stream, not Python)."
+        )
+    last = min(known)
+    waited = tuple(ns - last for ns in known)
+    at = known.index(last)
+    shares = [
+        ns / max(member.stepping_ns, 1)
+        for ns, member, rank in zip(waited, members, ranks, strict=True)
+        if rank != ranks[at]
+    ]
+    share = statistics.median_low(shares)  # most of them waited as long, or longer
+    if share < FEW:
+        return _Late(
+            verdict=f"No straggler is named: the ranks waited for each other equally long, but for "
+            f"{share:.1%} of the time."
+        )
+    return _Late(
+        ranks[at],
+        waited,
+        f"Rank {ranks[at]} came last at collectives most of the time: the others waited "
+        f"{share:.0%} of their time for it.",
+    )
 
 
 def _key_of(site: SiteStats) -> Key:
@@ -252,13 +312,6 @@ def _plain(site: SiteStats) -> SiteStats:
         site.path, site.line, site.function, site.api, site.framework, site.kind, 0, 0,
         source=site.source, device=site.device, library=site.library[:1],
     )  # fmt: skip
-
-
-def _waited(collectives: Sequence[RankSite], members: int) -> list[int]:
-    """What each waited at collectives; nothing where there are none."""
-    if not collectives:
-        return []
-    return [sum(item.stalls_ns[at] for item in collectives) for at in range(members)]
 
 
 def _name(member: Member, ranked: bool) -> str:

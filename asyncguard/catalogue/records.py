@@ -74,6 +74,7 @@ class Runtime(NamedTuple):
     dispatch: tuple[str, ...] = ()  # backend operators seen in full depth: "aten::nonzero"
     operators: tuple[str, ...] = ()  # subscripts, where only the runtime can tell: of OPERATORS
     inside: tuple[str, ...] = ()  # methods that wait inside a call of `patch`, and nowhere else
+    watch: tuple[str, ...] = ()  # calls behind which the framework waits; its adapter sees where
     times: Mapping[str, int] = {}  # of `patch` and `dispatch`: those that differ from the entry
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 DEFAULT_TRACE = "asyncguard-trace.json"
 SUFFIXES = {
-    ".html": "html", ".htm": "html", ".json": "json", ".md": "markdown", ".folded": "folded",
+    "": "text", ".txt": "text", ".log": "text", ".html": "html", ".htm": "html", ".json": "json",
+    ".md": "markdown", ".folded": "folded",
 }  # fmt: skip
 
 
@@ -54,6 +55,7 @@ def _add_report(commands: Any) -> None:
         type=Path,
         help="write to FILE instead of standard output, replacing a regular file",
     )
+    parser.add_argument("--limit", metavar="N", type=int, help="show only the first N sites")
     parser.add_argument(
         "--with-kineto", metavar="FILE", type=Path,
         help="merge the trace with a Kineto trace (torch.profiler) into one file for Perfetto",
@@ -100,15 +102,17 @@ def _add_diff(commands: Any) -> None:
 
 def _report(arguments: argparse.Namespace) -> int:
     output: Path | None = arguments.output
-    name = arguments.format or SUFFIXES.get(output.suffix.lower() if output else "", "text")
+    if arguments.limit is not None and arguments.limit < 1:
+        raise AsyncguardError(f"--limit {arguments.limit}: name how many sites to show, 1 or more")
+    name = arguments.format or _format_of(output)
     other: Path | None = arguments.with_kineto
     if output is None:
-        text = text_of(arguments.traces, name, screens.screen(sys.stdout), other)
+        text = text_of(arguments.traces, name, screens.screen(sys.stdout), other, arguments.limit)
         screens.write(sys.stdout, text)
         return 0
     try:
         files.require_replaceable(output, [*arguments.traces, *([other] if other else [])])
-        text = text_of(arguments.traces, name, screens.plain(), other)
+        text = text_of(arguments.traces, name, screens.plain(), other, arguments.limit)
         files.replace(output, [text.encode()])
     except OSError as error:
         raise AsyncguardError(
@@ -117,13 +121,31 @@ def _report(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def text_of(paths: Sequence[Path], name: str, screen: Screen, other: Path | None = None) -> str:
+def _format_of(output: Path | None) -> str:
+    """The format that a file's suffix stands for; raises AsyncguardError for an unknown one."""
+    suffix = output.suffix.lower() if output else ""
+    if suffix not in SUFFIXES:
+        known = ", ".join(filter(None, SUFFIXES))
+        raise AsyncguardError(
+            f"{output}: no format is written to {suffix!r}; end the name with one of {known}, or "
+            "name the format with --format"
+        )
+    return SUFFIXES[suffix]
+
+
+def text_of(
+    paths: Sequence[Path],
+    name: str,
+    screen: Screen,
+    other: Path | None = None,
+    limit: int | None = None,
+) -> str:
     """One report a trace, or one for all where they are the ranks of one run."""
     from asyncguard import reports
 
     if other is not None:
         return reports.with_kineto(paths, other)
-    return reports.of_files(paths, name, screen)
+    return reports.of_files(paths, name, screen, limit)
 
 
 def _import(arguments: argparse.Namespace) -> int:

@@ -109,6 +109,7 @@ class TraceReport:
     hints: tuple[str, ...] = ()  # what the user can do to learn more
     # innermost frame of a library, api -> what to do about waits there
     places: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    limit: int | None = None  # how many sites to show; None: as many as the format does
 
     def advice_of(self, site: SiteStats) -> str:
         """What to do about the waits of a site; "" where nothing is known."""

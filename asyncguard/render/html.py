@@ -17,9 +17,13 @@ from asyncguard.render.flame import flame
 from asyncguard.render.shares import shares, tiles
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
+    about,
+    beside,
+    details,
     gain,
     has_times,
     how_often,
+    in_order,
     is_timed,
     rank_columns,
     rank_rows,
@@ -27,7 +31,6 @@ from asyncguard.render.summary import (
     rank_title,
     rank_totals,
     rank_waits,
-    totals,
     worth,
 )
 from asyncguard.render.words import duration
@@ -58,6 +61,7 @@ class _Row:
     share: float  # of all stall, 0 to 1; of all waits where times mean nothing
     timed: bool
     often: str
+    beside: str
     advice: str
     url: str
     library: str
@@ -92,8 +96,6 @@ def ranks(report: RankReport, screen: Screen) -> str:
     """Return a page with the traces beside each other, and the sites by their stall over all."""
     sites = report.sites[:SITES_SHOWN]
     most = max((_weight(report, item) for item in sites), default=0) or 1
-    stalls = sorted(report.stalls_ns if report.timed else report.totals)
-    highest = max(stalls, default=0) or 1
     return _page(
         "ranks.html.jinja",
         {
@@ -104,8 +106,9 @@ def ranks(report: RankReport, screen: Screen) -> str:
             "columns": rank_columns(report),
             "rows": rank_rows(report),
             "totals": list(rank_totals(report)),
-            "bars": [(v, 100 * v / highest) for v in _thinned(stalls)],
-            "highest": highest,
+            "bars": _rank_bars(report),
+            "ordered": len(report.ranks) <= BARS,
+            "highest": max(_of_ranks(report), default=0),
             "kinds": sorted({item.site.kind.value for item in sites}),
             "sites": [
                 (item, rank_waits(item), sum(item.counts), rank_spread(item, report.noun),
@@ -122,10 +125,23 @@ def _weight(report: RankReport, item: RankSite) -> int:
     return item.total_ns if report.timed else sum(item.counts)
 
 
-def _thinned(ordered: Sequence[int]) -> list[int]:
-    """At most BARS of many values, evenly."""
-    step = max(len(ordered) / BARS, 1.0)
-    return [ordered[int(at * step)] for at in range(min(len(ordered), BARS))]
+def _of_ranks(report: RankReport) -> Sequence[int]:
+    """What the bars of the ranks show: the time blocked, or the waits where no time counts."""
+    return report.stalls_ns if report.timed else report.totals
+
+
+def _rank_bars(report: RankReport) -> list[tuple[str, int, float]]:
+    """The name of each rank, its value, and the bar's height in percent.
+
+    Of very many, BARS from least to most, evenly.
+    """
+    values = _of_ranks(report)
+    highest = max(values, default=0) or 1
+    found = [(name, v, 100 * v / highest) for name, v in zip(report.names, values, strict=True)]
+    if len(found) <= BARS:
+        return found
+    found.sort(key=lambda bar: bar[1])
+    return [found[int(at * len(found) / BARS)] for at in range(BARS)]
 
 
 def _page(template: str, context: dict[str, Any]) -> str:
@@ -162,16 +178,18 @@ def _context(report: TraceReport) -> dict[str, Any]:
     timed = has_times(record)
     total = record.cpu_stall_ns if timed else record.total_syncs
     lanes = _lanes(record)
+    sites = in_order(record)[: SITES_SHOWN if report.limit is None else report.limit]
     return {
         "title": report.title or record.command or "asyncguard trace",
         "record": record,
         "tiles": tiles(record),
         "shares": shares(record),
-        "totals": list(totals(record)),
+        "about": about(record),
+        "totals": list(details(record)),  # the tiles say the rest
         "timed": timed,
-        "rows": [_row(report, total, timed, site) for site in record.sites[:SITES_SHOWN]],
-        "kinds": sorted({site.kind.value for site in record.sites[:SITES_SHOWN]}),
-        "hidden": max(len(record.sites) - SITES_SHOWN, 0),
+        "rows": [_row(report, total, timed, site) for site in sites],
+        "kinds": sorted({site.kind.value for site in sites}),
+        "hidden": len(record.sites) - len(sites),
         "suggestions": [
             (heading, [(item, gain(item, record)) for item in items])
             for heading, items in worth(report.suggestions)
@@ -183,6 +201,7 @@ def _context(report: TraceReport) -> dict[str, Any]:
         "legend": LEGEND,
         "highest": max(record.step_syncs[-BARS:], default=0),
         "step_bars": _step_bars(record),
+        "warmup": record.step_count - record.steady_steps,
     }
 
 
@@ -194,6 +213,7 @@ def _row(report: TraceReport, total: int, timed: bool, site: SiteStats) -> _Row:
         part / total if total else 0.0,
         is_timed(site),
         how_often(record, site),
+        beside(site),
         report.advice_of(site),
         "" if site.library else report.urls.get(site.api, ""),
         library_place(site),

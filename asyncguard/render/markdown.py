@@ -13,8 +13,10 @@ from asyncguard.render.difference import expectation, figures, total_rows
 from asyncguard.render.lines import calls
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
+    about,
     gain,
     how_often,
+    in_order,
     is_timed,
     rank_columns,
     rank_rows,
@@ -64,10 +66,13 @@ def traces(report: TraceReport, screen: Screen) -> str:
     """The totals, a table with one row a site, the suggestions."""
     record = report.record
     lines = [f"### {report.title or 'asyncguard trace'}", ""]
+    if described := about(record):
+        lines += [_text(described), ""]
     lines += [f"- {_text(line)}" for line in totals(record)] + [""]
-    lines += _table(SITE_COLUMNS, (_row(record, site) for site in record.sites[:SITES_SHOWN]))
-    if len(record.sites) > SITES_SHOWN:
-        lines += ["", f"... and {len(record.sites) - SITES_SHOWN:,} more sites (`--format json`)"]
+    shown = SITES_SHOWN if report.limit is None else report.limit
+    lines += _table(SITE_COLUMNS, (_row(record, site) for site in in_order(record)[:shown]))
+    if len(record.sites) > shown:
+        lines += ["", f"... and {len(record.sites) - shown:,} more sites (`--format json`)"]
     for heading, items in worth(report.suggestions):
         lines += ["", f"**{heading}**", ""]
         for number, item in enumerate(items, 1):

@@ -17,8 +17,11 @@ from asyncguard.render.difference import OUTSIDE, expectation, figures, total_ro
 from asyncguard.render.lines import finding_lines, painter
 from asyncguard.render.stacks import called_from, library_place
 from asyncguard.render.summary import (
+    about,
+    beside,
     gain,
     how_often,
+    in_order,
     is_timed,
     rank_columns,
     rank_rows,
@@ -89,14 +92,17 @@ def traces(report: TraceReport, screen: Screen) -> str:
     record = report.record
     if report.title:
         page.line(f"[bold]{escape(report.title)}[/]")
+    if described := about(record):
+        page.line(f"[dim]{escape(described)}[/]")
     first, *rest = totals(record)
     page.line(f"[bold]{escape(first)}[/]")
     for line in rest:
         page.line(escape(line))
-    for site in record.sites[:SITES_SHOWN]:
+    shown = SITES_SHOWN if report.limit is None else report.limit
+    for site in in_order(record)[:shown]:
         _site(page, record, site, report.advice_of(site))
-    if len(record.sites) > SITES_SHOWN:
-        page.line(f"... and {len(record.sites) - SITES_SHOWN:,} more sites (--format json)")
+    if len(record.sites) > shown:
+        page.line(f"... and {len(record.sites) - shown:,} more sites (--limit, --format json)")
     for heading, items in worth(report.suggestions):
         page.line(f"\n[bold]{heading}[/]")
         for number, suggestion in enumerate(items, 1):
@@ -122,7 +128,8 @@ def ranks(report: RankReport, screen: Screen) -> str:
     page.add(table)
     for line in rank_totals(report):
         page.line(f"\n[bold]{escape(line)}[/]")
-    for item in report.sites[:SITES_SHOWN]:
+    shown = SITES_SHOWN if report.limit is None else report.limit
+    for item in report.sites[:shown]:
         collective = " (collective)" if item.collective else ""
         stall = f"[bold]{duration(item.total_ns):>8}[/]  " if item.timed else ""
         spread = rank_spread(item, report.noun)
@@ -131,8 +138,9 @@ def ranks(report: RankReport, screen: Screen) -> str:
             f"{', ' * bool(spread)}{spread}"
         )
         _place(page, item.site, 4)
-    if len(report.sites) > SITES_SHOWN:
-        page.line(f"\n... and {len(report.sites) - SITES_SHOWN:,} more sites (--format json)")
+    if len(report.sites) > shown:
+        more = len(report.sites) - shown
+        page.line(f"\n... and {more:,} more sites (--limit, --format json)")
     return page.text()
 
 
@@ -170,6 +178,8 @@ def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None
         f"[cyan]{escape(site.api)}[/] ({site.kind.value}{escape(device)})"
     )
     _place(page, site, 10)
+    if whole := beside(site):
+        page.line(whole, indent=10)
     if site.gpu_stall_ns is not None:
         page.line(f"device idle {duration(site.gpu_stall_ns)}", indent=10)
     if site.allowed is not None:

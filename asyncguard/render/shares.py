@@ -14,12 +14,20 @@ PARTS = 6  # sites shown one by one
 
 @dataclass(frozen=True)
 class Share:
-    """One part of the whole: its name, what it comes to from 0 to 1, and that in words."""
+    """One part of the whole: its name, what it comes to from 0 to 1, and that in words.
+
+    `sort` is "site", "more" for the sites that are not shown one by one, or "rest" for no wait.
+    """
 
     name: str
     part: float
     said: str
-    site: bool = True
+    sort: str = "site"
+
+    @property
+    def site(self) -> bool:
+        """Whether it is one site."""
+        return self.sort == "site"
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,7 @@ def shares(record: TraceRecord) -> Shares | None:
     rest = sum(site.steady_count for site in sites[PARTS:])
     if rest:
         said = f"{rest / record.steady_steps:,.2f} waits"
-        rates.append(Share(count(len(sites) - PARTS, "more site"), rest / whole, said, False))
+        rates.append(Share(count(len(sites) - PARTS, "more site"), rest / whole, said, "more"))
     return Shares("Waits of a steady step, by site", tuple(rates)) if rates else None
 
 
@@ -82,14 +90,14 @@ def _of_time(record: TraceRecord) -> Shares | None:
     parts = [_time(_name(site), site.steady_stall_ns, scale, steps) for site in named]
     rest = sum(site.steady_stall_ns for site in sites[PARTS:])
     if rest:
-        parts.append(_time(count(len(sites) - PARTS, "more site"), rest, scale, steps, False))
-    parts.append(_time("not waiting", max(whole - waiting, 0), scale, steps, False))
+        parts.append(_time(count(len(sites) - PARTS, "more site"), rest, scale, steps, "more"))
+    parts.append(_time("not waiting", max(whole - waiting, 0), scale, steps, "rest"))
     return Shares("Where a steady step goes", tuple(parts))
 
 
-def _time(name: str, total: int, scale: int, steps: int, site: bool = True) -> Share:
+def _time(name: str, total: int, scale: int, steps: int, sort: str = "site") -> Share:
     part = total / scale
-    return Share(name, part, f"{part:.1%}, {duration(total / steps)}", site)
+    return Share(name, part, f"{part:.1%}, {duration(total / steps)}", sort)
 
 
 def _name(site: SiteStats) -> str:

@@ -23,8 +23,42 @@ def has_times(record: TraceRecord) -> bool:
     return not record.sites or any(map(is_timed, record.sites))
 
 
+BASES = {
+    "measured": "measured",
+    "modelled": "times are modelled",
+    "stand-in": "counts are those of a GPU run, times are not",
+}
+
+
+def about(record: TraceRecord) -> str:
+    """What the figures are of, and when that was: device, whether times are modelled, date."""
+    started = str(record.extra.get("started", ""))
+    when = started[:16].replace("T", " ") + " UTC" if started else ""
+    return ", ".join(filter(None, (record.device, BASES.get(record.basis, ""), when)))
+
+
+def in_order(record: TraceRecord) -> list[SiteStats]:
+    """The sites as reports show them: those of steady steps before start-up and what came last."""
+    if not record.steady_steps:
+        return list(record.sites)
+    return sorted(record.sites, key=lambda site: not site.steady_count)
+
+
+def beside(site: SiteStats) -> str:
+    """What calls that do more than wait took in all; nothing of others."""
+    if site.inclusive_ns is None or not is_timed(site):
+        return ""
+    return f"the calls took {duration(site.inclusive_ns)} in all"
+
+
 def totals(record: TraceRecord) -> Iterator[str]:
     """How often and how long the run waited, its steps, and what happened outside of them."""
+    yield from summed(record)
+    yield from details(record)
+
+
+def summed(record: TraceRecord) -> Iterator[str]:
+    """How often and how long the run waited, and its steps."""
     text = f"{count(record.total_syncs, 'wait')} at {count(len(record.sites), 'site')}"
     if has_times(record):
         text += (
@@ -34,6 +68,10 @@ def totals(record: TraceRecord) -> Iterator[str]:
     yield text
     if record.syncs_per_step is not None:
         yield _steps(record, record.syncs_per_step)
+
+
+def details(record: TraceRecord) -> Iterator[str]:
+    """What happened outside of the steps, and to the device."""
     yield from _elsewhere(record)
     if record.gpu_stall_ns is not None:
         yield f"GPU idle time because of them: {duration(record.gpu_stall_ns)}"
@@ -119,8 +157,8 @@ def rank_totals(report: RankReport) -> Iterator[str]:
     """Who they are, who was late; of many, also between what the rest of them lies."""
     if report.identity:
         yield ", ".join(f"{name} {value}" for name, value in report.identity)
-    if report.straggler is not None:
-        yield f"Rank {report.straggler} came last at collectives most of the time."
+    if report.verdict:
+        yield report.verdict
     if not report.timed:
         yield (
             "No accelerator was in use: CPU tensors were counted instead. Counts carry over to a "

@@ -253,6 +253,11 @@ def runner(overload: Any) -> Any:
     return getattr(overload, "_op", overload)
 
 
+def queue_callback(callback: Any) -> None:
+    """Have the engine call back at the end of the backward pass, in which this is called."""
+    sys.modules["torch.autograd"].Variable._execution_engine.queue_callback(callback)
+
+
 def default_device() -> Any:
     """What `torch.set_default_device` or `with torch.device(...)` says in this thread, or None."""
     return sys.modules["torch.utils._device"].CURRENT_DEVICE

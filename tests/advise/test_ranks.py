@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncguard.advise.ranks import is_ranked, merge
 from asyncguard.model import SyncKind, TraceRecord
 from asyncguard.render import Screen, formats
-from tests.records import record, site
+from tests.records import record, site, steady
 
 
 def rank(number: int, barrier_ns: int, item_ns: int = 100) -> TraceRecord:
@@ -16,7 +16,8 @@ def rank(number: int, barrier_ns: int, item_ns: int = 100) -> TraceRecord:
         count=3,
         cpu_stall_ns=barrier_ns,
     )
-    return record(barrier, site(line=9, count=3, cpu_stall_ns=item_ns), extra={"rank": number})
+    read = site(line=9, count=3, cpu_stall_ns=item_ns)
+    return record(barrier, read, duration_ns=10_000, extra={"rank": number})
 
 
 def test_only_traces_of_different_ranks_are_merged() -> None:
@@ -31,6 +32,33 @@ def test_who_waited_least_at_collectives_is_the_straggler() -> None:
     assert merged.ranks == (0, 1, 2)
     assert merged.straggler == 1
     assert merged.waited_for_straggler_ns == (850, 0, 650)
+
+
+def test_nobody_is_named_for_less_than_a_few_per_cent_of_the_steps_time() -> None:
+    def trained(number: int, waited_ns: int, start_up_ns: int = 0) -> TraceRecord:
+        reduced = steady(
+            1, api="torch.nn.parallel.DistributedDataParallel", stall_ns=waited_ns, steps=100
+        )
+        return record(
+            reduced,
+            steady_steps=100,
+            steady_duration_ns=100_000,
+            step_count=101,
+            duration_ns=100_000 + start_up_ns,
+            extra={"rank": number},
+        )
+
+    late = merge([trained(0, 61, start_up_ns=10**9), trained(1, 11)])
+    assert (late.straggler, late.waited_for_straggler_ns) == (1, (5000, 0))
+    assert late.verdict.endswith("waited 5% of their time for it.")
+    noise = merge([trained(0, 31), trained(1, 11)])
+    assert (noise.straggler, noise.waited_for_straggler_ns) == (None, (0, 0))
+    assert "but for 2.0% of the time" in noise.verdict
+    one_waits = merge([trained(0, 11), trained(1, 11), trained(2, 900)])
+    assert one_waits.straggler is None  # it was late for nobody: the others came as late
+    not_held = merge([trained(0, 61), record(site(), extra={"rank": 1})])
+    assert not_held.straggler is None
+    assert "NCCL" in not_held.verdict
 
 
 def test_reads_do_not_make_a_straggler() -> None:

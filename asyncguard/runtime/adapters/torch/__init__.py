@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.nn.parallel import DistributedDataParallel
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import asyncguard.runtime
@@ -22,7 +23,7 @@ from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
-from asyncguard.runtime.adapters.torch import selftest
+from asyncguard.runtime.adapters.torch import ddp, selftest
 from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.boundaries import loading_hook
@@ -222,16 +223,20 @@ class Adapter(Base):
             rules.add("asyncguard.runtime")
 
     def install(self, clock: Clock) -> Undo:
-        """Mark a step after each optimizer update, through torch's own global hook."""
+        """Mark a step after each optimizer update, and watch what has no attribute to hook."""
         self._labels.clear()  # a simulated device comes and goes
         handle = register_optimizer_step_post_hook(updated)
         loaders = [takeover.target(function) for function in LOADERS]
         layer = takeover.Layer(loading_hook)
         for loader in loaders:
             loader.add(layer)
+        reducer = takeover.target(DistributedDataParallel.forward)
+        passes = takeover.Layer(ddp.Passes(self.blocker).forward_hook)
+        reducer.add(passes)
 
         def undo() -> None:
             handle.remove()
+            reducer.remove(passes)
             for loader in loaders:
                 loader.remove(layer)
 
