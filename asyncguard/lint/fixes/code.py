@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import keyword
 import re
 import warnings
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
@@ -21,6 +22,8 @@ SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Lambda)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 Loop = ast.For | ast.AsyncFor | ast.While
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
+_WORD = r"(?<![\w.])[^\W\d]\w*"
+_RESERVED = {*keyword.kwlist, *vars(builtins)}
 N = TypeVar("N", bound=ast.AST)
 Span = tuple[int, int, int, int]  # line, column, end line, end column, as in `Edit`
 
@@ -52,8 +55,8 @@ class Code:
         self._mapped: set[ast.stmt] = set()
         self._on_lines: dict[tuple[int, int], list[ast.expr]] = {}  # by their first and last line
         self._places: dict[ast.stmt, tuple[list[ast.stmt], int]] = {}
-        self._taken: set[str] = set()
-        self._numbers: dict[str, int] = {}  # at the end of the newest name made from each
+        self._taken: dict[str, list[ast.AST]] = {}  # new names, and the code that has them
+        self._names: dict[ast.AST, frozenset[str]] = {}
 
     def expression_at(self, span: Span) -> ast.expr | None:
         """Return the expression that stands exactly there."""
@@ -168,7 +171,7 @@ class Code:
         lines = self.lines[first - 1 : branch.end_lineno]
         if inner is None or any(line.strip() and not line.startswith(inner) for line in lines):
             return None
-        if any(_is_long_text(part) for line in branch.body for part in parsed.walk(line)):
+        if may_continue_text(lines):
             return None
         if change is not None:
             if change.line != change.end_line:
@@ -214,8 +217,12 @@ class Code:
         return Edit(last, end, last, end, "".join(f"\n{indent}{text}" for text in lines))
 
     def delete(self, statement: ast.stmt) -> Edit:
-        """Delete the lines of a statement that stands alone on them."""
+        """Delete the lines of a statement that stands alone on them; a comment behind it stays."""
         first, last = first_line(statement), statement.end_lineno or 0
+        behind = self.lines[last - 1][self.span(statement)[3] :].strip()
+        if behind:
+            text = f"{self.indent(statement)}{behind}"
+            return Edit(first, 0, last, len(self.lines[last - 1]), text)
         if last >= len(self.lines):
             return Edit(first, 0, last, len(self.lines[last - 1]), "")
         return Edit(first, 0, last + 1, 0, "")
@@ -242,20 +249,42 @@ class Code:
         known = self.may_import.get(head)
         return f"{known}.{rest}".rstrip(".") if known else name
 
-    def fresh(self, name: str) -> str:
-        """Return a name that the file does not use, as close to `name` as there is."""
-        number = self._numbers.get(name, 1)
-        tried = name if number == 1 else f"{name}_{number}"
-        while tried in self._words or tried in self._taken or keyword.iskeyword(tried):
+    def fresh(self, name: str, near: ast.AST | None = None) -> str:
+        """Return a name that the scope of a node does not use, as close to `name` as there is.
+
+        Loops that follow each other may get the same. Without a node, the whole file has none such.
+        """
+        scope = self.tree if near is None else self.scope(near)
+        place = self.tree if near is None else self._stretch(near)
+        tried, number = name, 1
+        while tried in self._used(scope) or tried in _RESERVED or self._is_taken(tried, place):
             number += 1
             tried = f"{name}_{number}"
-        self._taken.add(tried)
-        self._numbers[name] = number
+        self._taken.setdefault(tried, []).append(place)
         return tried
 
-    @cached_property
-    def _words(self) -> frozenset[str]:
-        return frozenset(re.findall(r"(?<![\w.])[^\W\d]\w*", self.text))
+    def _stretch(self, node: ast.AST) -> ast.AST:
+        """Return the outermost loop around a node, itself included, or its scope."""
+        found = node if isinstance(node, LOOPS) else None
+        for parent in self.parents(node):
+            if isinstance(parent, SCOPES):
+                return found or parent
+            found = parent if isinstance(parent, LOOPS) else found
+        return found or self.tree
+
+    def _is_taken(self, name: str, place: ast.AST) -> bool:
+        """Whether a new name is in a stretch of code, in one around it, or anywhere in the file."""
+        around = {place, *self.parents(place)}
+        return any(
+            other in around or place is self.tree or place in self.parents(other)
+            for other in self._taken.get(name, ())
+        )
+
+    def _used(self, scope: ast.AST) -> frozenset[str]:
+        if scope not in self._names:
+            text = self.text if scope is self.tree else self.source(scope)
+            self._names[scope] = frozenset(re.findall(_WORD, text))
+        return self._names[scope]
 
     def _map(self, statement: ast.stmt) -> None:
         if statement in self._mapped:
@@ -294,16 +323,24 @@ def first_line(statement: ast.stmt) -> int:
     return min([statement.lineno, *(node.lineno for node in decorators)])
 
 
+def argument(code: Code, node: ast.expr) -> str:
+    """Return the text of an expression as one argument or element: a bare tuple in parentheses."""
+    text = code.source(node)
+    is_bare = isinstance(node, ast.Tuple) and (
+        not text.startswith("(")
+        or (node.elts and code.span(node)[:2] == code.span(node.elts[0])[:2])
+    )
+    return f"({text})" if is_bare else text
+
+
 def flat(text: str) -> str:
     """Return the source of an expression on one line."""
     return " ".join(text.split())
 
 
-def _is_long_text(node: ast.AST) -> bool:
-    is_text = isinstance(node, ast.JoinedStr) or (
-        isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes))
-    )
-    return is_text and node.lineno != node.end_lineno  # type: ignore[attr-defined]
+def may_continue_text(lines: Sequence[str]) -> bool:
+    """Whether a text may go over the end of a line: with more indent it would be another one."""
+    return any('"""' in line or "'''" in line or line.endswith("\\") for line in lines)
 
 
 def is_postfix(node: ast.expr) -> bool:

@@ -70,6 +70,14 @@ class Effects(NamedTuple):
     prints: bool = False
 
 
+def is_written(code: Code, stretch: Iterable[ast.AST], expression: ast.expr) -> bool:
+    """Whether a stretch binds a name of an expression, or writes to its memory in sight."""
+    names, known = flow.names(expression), aliases.groups(code, code.scope(expression))
+    read = known.of_all(_memory(code, expression))
+    effects = [_effects(code, part) for part in stretch]
+    return any(names & each.bound or read & known.of_all(each.written) for each in effects)
+
+
 def may_change(code: Code, stretch: Iterable[ast.AST], expression: ast.expr) -> bool:
     """Whether an expression may give something else, or raise, once a stretch has run."""
     scope = code.scope(expression)

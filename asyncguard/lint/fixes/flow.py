@@ -232,7 +232,8 @@ def is_periodic(test: ast.expr) -> bool:
         return isinstance(test.op, ast.And) and any(map(is_periodic, test.values))
     if isinstance(test, ast.UnaryOp):
         return isinstance(test.op, ast.Not) and _is_remainder(test.operand)
-    return isinstance(test, ast.Compare) and _is_remainder(test.left)
+    is_equal = isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq)
+    return is_equal and _is_remainder(test.left)  # type: ignore[attr-defined]
 
 
 def _is_remainder(node: ast.expr) -> bool:

@@ -7,14 +7,16 @@ must have one shape. Where the code does not tell, the answer is "not known".
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, Scope, dotted
-from asyncguard.lint.fixes.holding import is_parameter
+from asyncguard.lint.fixes.code import Code, Scope, dotted, same
+from asyncguard.lint.fixes.holding import given, is_parameter
+from asyncguard.lint.fixes.host import is_number
 from asyncguard.lint.fixes.kept import OF_STATEMENTS, kept
 from asyncguard.lint.fixes.words import pattern, table, words
+from asyncguard.lint.source import parsed
 
 
 class Kind(NamedTuple):
@@ -74,6 +76,10 @@ def _returns_long(code: Code, node: ast.Call, depth: int) -> bool:
     return _REDUCING.get(name) in {"sum", "int"} or name == "long"
 
 
+def _element(code: Code, node: ast.Subscript, depth: int) -> Kind:
+    return Kind(scalar=is_number(code, node))
+
+
 def _constant(code: Code, node: ast.Constant, depth: int) -> Kind:
     if isinstance(node.value, (bool, int, float)):
         return Kind(type(node.value).__name__, scalar=True)
@@ -119,8 +125,7 @@ def _variable(code: Code, scope: Scope, name: str, depth: int) -> Kind:
     found = [infer(code, value, depth - 1) for value in values if value is not None]
     number = found[0].number if len({kind.number for kind in found}) == 1 else ""
     if _runs_backward(scope, name):
-        called = all(_is_criterion(code, value) for value in values if value is not None)
-        return Kind("float", called or all(kind.scalar for kind in found))
+        return Kind("float", all(kind.scalar for kind in found))
     return Kind(number or _of_name(name), all(kind.scalar for kind in found))
 
 
@@ -133,21 +138,77 @@ def _runs_backward(scope: ast.AST, name: str) -> bool:
 
 
 def _is_criterion(code: Code, node: ast.expr) -> bool:
+    """Whether a call computes a loss, by the name of what is called."""
     return (
         isinstance(node, ast.Call)
         and _CRITERION.search(dotted(node.func).rpartition(".")[2]) is not None
-        and not any(k.arg is None or k.arg in _NOT_REDUCED for k in node.keywords)
     )
 
 
+def _is_reduced(code: Code, function: ast.expr, depth: int) -> bool:
+    """Whether what is called gives one value: a loss of torch with its own reduction, or a function
+    of the file whose results are scalars.
+    """
+    if isinstance(function, ast.Call):
+        name = code.meaning(function.func)
+        told = {keyword.arg for keyword in function.keywords}
+        return name.startswith("torch.nn.") and name.endswith("Loss") and not (
+            told & {*_NOT_REDUCED, None}
+        )  # fmt: skip
+    if not depth:
+        return False
+    if isinstance(function, ast.Name):
+        if (known := _defined(code, function)) is not None:
+            values = [n.value for n in flow.walk_own(known) if isinstance(n, ast.Return)]
+            return bool(values) and all(
+                value is not None and infer(code, value, depth - 1).scalar for value in values
+            )
+        made = given(code, function) or _of_file(code, function)
+    else:
+        made = _of_class(code, function)
+    return bool(made) and all(
+        value is not None and _is_reduced(code, value, depth - 1) for value in made
+    )
+
+
+def _defined(code: Code, name: ast.Name) -> ast.FunctionDef | None:
+    """Return the one function of the file that a name stands for."""
+    found = [s for s in code.tree.body if isinstance(s, ast.FunctionDef) and s.name == name.id]
+    is_only = len(found) == 1 and not flow.assignments(code.scope(name), name.id)
+    return found[0] if is_only and not found[0].decorator_list else None
+
+
+def _of_file(code: Code, name: ast.Name) -> Sequence[ast.expr | None]:
+    """Return what the module assigns to a name that a function does not bind."""
+    scope = code.scope(name)
+    is_own = is_parameter(scope, name.id) or flow.assignments(scope, name.id)
+    return () if is_own else flow.assignments(code.tree, name.id)
+
+
+def _of_class(code: Code, node: ast.expr) -> Sequence[ast.expr | None]:
+    """Return what a class assigns to an attribute of its own."""
+    owner = code.around(node, ast.ClassDef)
+    if owner is None or not isinstance(node, ast.Attribute) or dotted(node.value) != "self":
+        return ()
+    return [
+        part.value
+        for part in parsed.walk(owner)
+        if isinstance(part, ast.Assign) and any(same(target, node) for target in part.targets)
+    ]
+
+
 def _attribute(code: Code, node: ast.Attribute, depth: int) -> Kind:
-    return Kind("float", node.attr == "loss") if _LOSS.search(node.attr) else UNKNOWN
+    return Kind("float") if _LOSS.search(node.attr) else UNKNOWN
 
 
 def _call(code: Code, node: ast.Call, depth: int) -> Kind:
     function = node.func
     if _is_criterion(code, node) and not code.meaning(function).startswith(_LIBRARIES):
-        return Kind("float", scalar=True)
+        told = {keyword.arg for keyword in node.keywords}
+        is_one = not told & {*_NOT_REDUCED, None} and _is_reduced(code, function, depth - 1)
+        return Kind("float", is_one)
+    if is_number(code, node):
+        return Kind(scalar=True)
     if not isinstance(function, ast.Attribute):
         return _function(code, code.meaning(function), node, depth)
     meaning = code.meaning(function)
@@ -229,5 +290,6 @@ _RULES: dict[type[ast.expr], Rule] = {
     ast.UnaryOp: _unary,  # type: ignore[dict-item]
     ast.Name: _name,  # type: ignore[dict-item]
     ast.Attribute: _attribute,  # type: ignore[dict-item]
+    ast.Subscript: _element,  # type: ignore[dict-item]
     ast.Call: _call,  # type: ignore[dict-item]
 }

@@ -35,6 +35,19 @@ class Spot(NamedTuple):
         code = self.code
         return code.text if self.scope is code.tree else code.source(self.scope)
 
+    @property
+    def assigned(self) -> str:
+        """The variable that the statement gives the waiting expression, and nothing else; or ""."""
+        statement = self.statement
+        targets: list[ast.expr] = []
+        if isinstance(statement, ast.Assign):
+            targets = statement.targets
+        elif isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        if len(targets) != 1 or statement.value is not self.node:  # type: ignore[attr-defined]
+            return ""
+        return targets[0].id if isinstance(targets[0], ast.Name) else ""
+
 
 class Repair(NamedTuple):
     """A fix, and the spots whose waits it takes out of the step."""

@@ -84,7 +84,7 @@ def reading(found: Sum, plan: Plan) -> tuple[Edit, ...] | None:
     edits = [code.insert_before(branch.body[0], read) for branch in plan.reports]
     for line in plan.lines:
         assert isinstance(found.loop, ast.For)
-        if (thinned := logs.thinned(code, found.loop, line, read)) is None:
+        if (thinned := logs.thinned(code, found.loop, [line], read)) is None:
             return None
         edits += thinned[1]
     return (*dict.fromkeys(edits), code.insert_after(found.loop, read))

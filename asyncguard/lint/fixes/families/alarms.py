@@ -1,7 +1,8 @@
 """A check of every step that ends the loop, such as one for NaN: note it on the device, ask rarely.
 
 `if torch.isnan(loss): break` waits in each step for an answer that is nearly always no. A flag on
-the device remembers it, and every n-th step asks the flag.
+the device remembers it; every n-th step asks the flag and leaves the loop, and what was to be done
+is done behind it, whichever way the loop ended.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, dotted
-from asyncguard.lint.fixes.families import logs, truth
+from asyncguard.lint.fixes.code import Code, dotted, flat
+from asyncguard.lint.fixes.families import truth
+from asyncguard.lint.fixes.kinds import infer
+from asyncguard.lint.fixes.rounds import periodic
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.lint.source import parsed
-from asyncguard.model import Applicability, Fix
+from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 25
 _EXITS = words("alarm.exits")
@@ -35,21 +38,26 @@ def _fix(spot: Spot) -> Fix | None:
         return None
     if not _ends(branch.body[-1]) or not _is_of_failure(branch.test):
         return None
-    condition = truth.scalar(code, branch.test)
-    counted = logs.counted(code, loop)
-    name = code.fresh("failed")
-    again = _again(code, branch, name)
-    if condition is None or counted is None or again is None:
+    condition = _condition(code, branch.test)
+    found = periodic(code, loop, branch)
+    if condition is None or found is None:
         return None
-    test, edits = counted
+    test, edits = found
+    name = code.fresh("failed", loop)
+    done = _done_behind(code, branch, loop, name)
+    if done is None:
+        return None
     edits = (
         *edits,
         code.insert_before(loop, f"{name} = False"),
-        code.insert_before(branch, f"{name} = {name} | {_operand(condition)}"),
+        code.insert_before(branch, f"{name} = {name} | {condition}"),
         code.replace(branch.test, f"{test} and {name}"),
-        *([code.insert_after(loop, *again)] if again else []),
+        *done,
     )
-    message = f"note on the device that it happened, and ask where `{test}`: some steps later"
+    message = (
+        f"note on the device that it happened, and ask where `{test}` and behind the loop: the "
+        "steps until then, and their updates of the weights, are made all the same"
+    )
     return Fix(message, edits, Applicability.UNSAFE)
 
 
@@ -66,21 +74,32 @@ def _loop(spot: Spot) -> ast.For | None:
     return loop
 
 
-def _operand(condition: str) -> str:
-    known = ast.parse(condition, mode="eval").body
-    return condition if isinstance(known, (ast.Call, ast.Name, ast.UnaryOp)) else f"({condition})"
+def _condition(code: Code, test: ast.expr) -> str | None:
+    """Return a test as an operand on the device, where it is one of a boolean tensor.
 
-
-def _again(code: Code, branch: ast.If, name: str) -> list[str] | None:
-    """Return the lines that ask once more behind the loop; none for a `break`."""
-    if isinstance(branch.body[-1], ast.Break):
-        return []
-    lines = code.body_lines(branch)
-    if lines is None:
+    That has one element, of whatever shape, or the test would fail.
+    """
+    asked = test.operand if isinstance(test, ast.UnaryOp) else test
+    if infer(code, asked).number != "bool":
         return None
-    inner = code.indent(branch.body[0]) or ""
+    text = flat(code.operand(asked))
+    return text if asked is test else f"~{text}"
+
+
+def _done_behind(code: Code, branch: ast.If, loop: ast.For, name: str) -> tuple[Edit, ...] | None:
+    """Leave the loop in the branch, and do behind it what the branch did; None if it cannot be."""
+    last = branch.body[-1]
+    if len(branch.body) == 1 and isinstance(last, ast.Break):
+        return ()
+    lines, inner = code.body_lines(branch), code.indent(branch.body[0])
+    if lines is None or inner is None or not code.is_alone(last):
+        return None
+    if isinstance(last, ast.Break):
+        lines = lines[: last.lineno - branch.body[0].lineno]
     unit = inner[len(code.indent(branch) or "") :]
-    return [f"if {name}:", *(f"{unit}{line}" for line in lines)]
+    end = branch.end_lineno or 0
+    leave = Edit(branch.body[0].lineno, 0, end, len(code.lines[end - 1]), f"{inner}break")
+    return leave, code.insert_after(loop, f"if {name}:", *(f"{unit}{line}" for line in lines))
 
 
 def _ends(statement: ast.stmt) -> bool:
@@ -101,7 +120,13 @@ def _is_of_failure(test: ast.expr) -> bool:
 
 
 def _leads_on(loop: ast.For, branch: ast.If) -> bool:
-    """Whether the loop has an `else`, or may skip the branch in the steps that would ask."""
-    above = loop.body[: loop.body.index(branch)]
-    skips = any(isinstance(node, ast.Continue) for part in above for node in flow.walk_own(part))
-    return bool(loop.orelse) or skips
+    """Whether the loop has an `else`, or may be left so that nobody asks."""
+    others = [node for part in loop.body if part is not branch for node in flow.walk_own(part)]
+    leaves = any(isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) for node in others)
+    jumps = [
+        node
+        for part in branch.body[:-1]
+        for node in flow.walk_own(part)
+        if isinstance(node, (ast.Break, ast.Continue))
+    ]
+    return bool(loop.orelse) or leaves or bool(jumps)

@@ -130,7 +130,7 @@ def _together(group: Sequence[Spot]) -> Fix:
     for spot in group:
         value = _copied(spot)
         assert value is not None
-        name = code.fresh(f"{flow.root(value) or 'value'}_copy")
+        name = code.fresh(f"{flow.root(value) or 'value'}_copy", spot.node)
         lines.append(f"{name} = {flat(code.operand(value))}{_START}")
         edits.append(code.replace(spot.node, name))
     edits.append(code.insert_before(first.statement, *lines, wait))

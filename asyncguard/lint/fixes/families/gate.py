@@ -1,7 +1,8 @@
 """A number that each step reads, and a branch of every n-th step uses: read it there.
 
 `value = loss.item()` above `if step % 100 == 0: print(value)` waits a hundred times for one line of
-output. The assignment moves to the top of the branch.
+output. The assignment moves to the top of the branch. Where reports of each step alone use it, they
+are made every n-th step, and it is read there.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import SCOPES
+from asyncguard.lint.fixes import effects, flow
+from asyncguard.lint.fixes.code import SCOPES, Code
+from asyncguard.lint.fixes.families import logs
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.source import parsed
-from asyncguard.model import Applicability, Fix
+from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 20
 
@@ -26,39 +28,79 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 
 def _fix(spot: Spot) -> Fix | None:
-    statement, code = spot.statement, spot.code
-    if not isinstance(statement, ast.Assign) or statement.value is not spot.node:
-        return None
-    target = statement.targets[0]
-    if len(statement.targets) > 1 or not isinstance(target, ast.Name):
-        return None
-    gate = _gate(spot, target.id)
+    statement, code, name = spot.statement, spot.code, spot.assigned
     first, last = statement.lineno, statement.end_lineno
-    if gate is None or first != last or not code.is_alone(statement):
+    if not name or first != last or not code.is_alone(statement) or not flow.is_pure(spot.node):
         return None
-    if code.indent(gate.body[0]) is None or not flow.is_pure(spot.node):
-        return None
+    uses = _uses(spot, name)
     text = code.lines[first - 1].strip()
-    edits = code.delete(statement), code.insert_before(gate.body[0], text)
-    message = f"read `{target.id}` only in the steps that use it"
-    return Fix(message, edits, Applicability.UNSAFE)
-
-
-def _gate(spot: Spot, name: str) -> ast.If | None:
-    """Return the branch of the same block that holds every use of the variable."""
-    if isinstance(spot.scope, SCOPES) and not flow.is_private(spot.code, spot.scope, name):
+    if not uses:
         return None
-    everywhere = flow.uses(spot.scope, name, [spot.statement])
-    other = _holder(spot, everywhere[0]) if everywhere else None
+    if (gate := _gate(spot, uses)) is not None:
+        read = code.insert_before(gate.body[0], text)
+        message = f"read `{name}` only in the steps that use it"
+        return Fix(message, (_without(code, statement), read), Applicability.UNSAFE)
+    if (found := _reported(spot, uses, text)) is not None:
+        test, edits = found
+        message = f"report, and read `{name}` for it, only in the steps where `{test}`"
+        edits = (_without(code, statement), *edits)
+        return Fix(message, edits, Applicability.UNSAFE)
+    return None
+
+
+def _without(code: Code, statement: ast.stmt) -> Edit:
+    """Delete the line of a statement, which goes elsewhere with its comment."""
+    line = statement.lineno
+    is_last = line >= len(code.lines)
+    return (
+        Edit(line, 0, line, len(code.lines[line - 1]), "")
+        if is_last
+        else Edit(line, 0, line + 1, 0, "")
+    )
+
+
+def _uses(spot: Spot, name: str) -> Sequence[ast.AST]:
+    """Return the uses of a variable that nobody else knows."""
+    if isinstance(spot.scope, SCOPES) and not flow.is_private(spot.code, spot.scope, name):
+        return ()
+    return flow.uses(spot.scope, name, [spot.statement])
+
+
+def _reported(
+    spot: Spot, uses: Sequence[ast.AST], text: str
+) -> tuple[str, tuple[Edit, ...]] | None:
+    """Return how the reports of a loop that alone use a variable are made every n-th step."""
+    loop = next(iter(flow.loops_around(spot.code, spot.node)), None)
+    lines = list(dict.fromkeys(spot.code.statement(use) for use in uses))
+    if not isinstance(loop, ast.For) or spot.body is not loop.body:
+        return None
+    if not all(line in loop.body and line.lineno > spot.node.lineno for line in lines):
+        return None
+    at = loop.body.index(lines[0])
+    if loop.body[at : at + len(lines)] != lines or _changes(spot, loop.body[spot.at + 1 : at]):
+        return None
+    return logs.thinned(spot.code, loop, lines, text)
+
+
+def _gate(spot: Spot, uses: Sequence[ast.AST]) -> ast.If | None:
+    """Return the branch of the same block that holds every use of the variable."""
+    other = _holder(spot, uses[0])
     if not isinstance(other, ast.If) or not flow.is_periodic(other.test):
         return None
-    inside = sum(len(flow.uses(part, name)) for part in other.body)
-    if inside != len(everywhere):
+    inside = frozenset[ast.AST]().union(*map(flow.parts, other.body))
+    if not inside.issuperset(uses) or spot.code.indent(other.body[0]) is None:
         return None
-    between = spot.body[spot.at + 1 : spot.body.index(other)]
-    if flow.names(spot.node) & flow.changed([*between, other.test]):
-        return None
-    return other if all(map(flow.is_quiet, between)) or _is_of_step(spot) else None
+    between = [*spot.body[spot.at + 1 : spot.body.index(other)], other.test]
+    return None if _changes(spot, between) else other
+
+
+def _changes(spot: Spot, between: Sequence[ast.AST]) -> bool:
+    """Whether what stands between a read and its new place may change what is read."""
+    if any(isinstance(n, _PAUSING) for part in between for n in flow.walk_own(part)):
+        return True
+    if effects.is_written(spot.code, between, spot.node):
+        return True
+    return effects.may_change(spot.code, between, spot.node) and not _is_of_step(spot)
 
 
 def _holder(spot: Spot, node: ast.AST) -> ast.stmt | None:
@@ -67,6 +109,9 @@ def _holder(spot: Spot, node: ast.AST) -> ast.stmt | None:
         if isinstance(part, ast.stmt) and part in spot.body[spot.at + 1 :]:
             return part
     return None
+
+
+_PAUSING = (ast.Yield, ast.YieldFrom, ast.Await)
 
 
 def _is_of_step(spot: Spot) -> bool:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes import flow, rounds
 from asyncguard.lint.fixes.code import flat
 from asyncguard.lint.fixes.dialects import module_name
-from asyncguard.lint.fixes.families import logs
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
 from asyncguard.model import Applicability, Fix
@@ -38,7 +37,7 @@ def _fix(spot: Spot) -> Fix | None:
         return None
     if not isinstance(loop, ast.While) or statement not in loop.body or code.indent(loop) is None:
         return None
-    if not logs.is_report(statement) or not code.is_alone(statement) or not flow.is_pure(value):
+    if not rounds.is_report(statement) or not code.is_alone(statement) or not flow.is_pure(value):
         return None
     if converts_to(spot.node) == "int" or infer(code, value).number != "float":
         return None
@@ -46,7 +45,7 @@ def _fix(spot: Spot) -> Fix | None:
     if module is None:
         return None
     name = flow.root(value) or "value"
-    late, copied = code.fresh(f"late_{name}"), code.fresh(f"{name}_copied")
+    late, copied = (code.fresh(each, loop) for each in (f"late_{name}", f"{name}_copied"))
     text = flat(code.operand(value))
     edits = (
         code.insert_before(

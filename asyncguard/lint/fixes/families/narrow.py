@@ -136,7 +136,7 @@ def _one_copy(spot: Spot) -> Fix | None:
         return None  # nothing is enqueued behind the copy
     if not flow.loops_around(code, spot.node):
         return None
-    name = code.fresh("copied")
+    name = code.fresh("copied", spot.node)
     lines = (f"{name} = {module}.cuda.Event()", f"{name}.record()")
     edits = (
         code.insert_after(spot.body[copies[0]], *lines),

@@ -117,7 +117,7 @@ def _is_own(spot: Spot, loop: ast.AST, timer: Timer) -> bool:
 def _events(
     code: Code, module: str, timer: Timer, barrier: ast.stmt, loop: ast.stmt
 ) -> Iterator[Edit]:
-    ended, events = code.fresh(f"{timer.name}_ended"), code.fresh(f"{timer.name}_events")
+    ended, events = (code.fresh(f"{timer.name}_{each}", loop) for each in ("ended", "events"))
     event = f"{module}.cuda.Event(enable_timing=True)"
     indent = code.indent(timer.begin)
     each = f"begin.elapsed_time(end) / 1e3 for begin, end in {events}"
