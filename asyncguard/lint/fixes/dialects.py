@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.places import is_without_graph
+from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.fixes.words import Dialect
 
 
@@ -20,3 +22,9 @@ def module_name(code: Code, dialect: Dialect) -> str | None:
 def call(form: str, value: str, module: str | None) -> str:
     """Fill in a form of one value."""
     return form.replace("{module}", module or "").replace("{value}", value).replace("{}", value)
+
+
+def graphless(spot: Spot, form: str) -> str:
+    """Leave `.detach()` out of a form where there is no graph to detach from."""
+    is_needless = ".detach()" in form and is_without_graph(spot.code, spot.node)
+    return form.replace(".detach()", "") if is_needless else form

@@ -21,7 +21,7 @@ classes *of other files* write to no array, and that finalizers do not.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import aliases, bindings, flow, libraries, sorts
@@ -70,12 +70,18 @@ class Effects(NamedTuple):
     prints: bool = False
 
 
-def is_written(code: Code, stretch: Iterable[ast.AST], expression: ast.expr) -> bool:
+def is_written(code: Code, stretch: Sequence[ast.AST], expression: ast.expr) -> bool:
     """Whether a stretch binds a name of an expression, or writes to its memory in sight."""
-    names, known = flow.names(expression), aliases.groups(code, code.scope(expression))
+    names = flow.names(expression)
+    binds = any(names & _effects(code, part).bound for part in stretch)
+    return binds or writes_to(code, stretch, expression)
+
+
+def writes_to(code: Code, stretch: Sequence[ast.AST], expression: ast.expr) -> bool:
+    """Whether a stretch writes in sight to memory that an expression reads."""
+    known = aliases.groups(code, code.scope(expression))
     read = known.of_all(_memory(code, expression))
-    effects = [_effects(code, part) for part in stretch]
-    return any(names & each.bound or read & known.of_all(each.written) for each in effects)
+    return any(read & known.of_all(_effects(code, part).written) for part in stretch)
 
 
 def may_change(code: Code, stretch: Iterable[ast.AST], expression: ast.expr) -> bool:

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
 from asyncguard.lint.fixes.holding import given, is_parameter
 from asyncguard.lint.fixes.words import words
 
@@ -38,7 +38,37 @@ def _is_computed(code: Code, node: ast.BinOp, depth: int) -> bool:
 
 
 def _is_number_by_name(code: Code, node: ast.Name, depth: int) -> bool:
-    return is_counter(code, node) or _all(is_number, code, node, depth)
+    if is_counter(code, node) or _is_number_by_signature(code, node):
+        return True
+    return _all(is_number, code, node, depth) or _is_constant_of_file(code, node, depth)
+
+
+def _is_number_by_signature(code: Code, node: ast.Name) -> bool:
+    """Whether it is a parameter that says so, by its type or its default, and stays as it is."""
+    scope = code.scope(node)
+    if not isinstance(scope, FUNCTIONS) or flow.assignments(scope, node.id):
+        return False
+    given = [*scope.args.posonlyargs, *scope.args.args]
+    defaults = [None] * (len(given) - len(scope.args.defaults)) + scope.args.defaults
+    pairs = [*zip(given, defaults, strict=True),
+             *zip(scope.args.kwonlyargs, scope.args.kw_defaults, strict=True)]  # fmt: skip
+    for parameter, default in pairs:
+        if parameter.arg == node.id:
+            told = dotted(parameter.annotation) if parameter.annotation is not None else ""
+            by_default = isinstance(default, ast.Constant) and _is_constant(code, default, 1)
+            return told in {"int", "float"} or (not told and by_default)
+    return False
+
+
+def _is_constant_of_file(code: Code, node: ast.Name, depth: int) -> bool:
+    """Whether a function uses a name that the module alone gives values, all of them numbers."""
+    scope = code.scope(node)
+    if scope is code.tree or is_parameter(scope, node.id) or flow.assignments(scope, node.id):
+        return False
+    values = flow.assignments(code.tree, node.id)
+    return bool(values) and all(
+        value is not None and is_number(code, value, depth - 1) for value in values
+    )
 
 
 def is_counter(code: Code, node: ast.Name) -> bool:

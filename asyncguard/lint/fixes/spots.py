@@ -6,8 +6,10 @@ import ast
 from typing import NamedTuple
 
 from asyncguard.lint.fixes.code import Code, Scope
-from asyncguard.lint.fixes.words import Dialect, dialects, words
+from asyncguard.lint.fixes.words import Dialect, dialects, pattern, words
 from asyncguard.model import Finding, Fix
+
+_MPS = pattern("device.mps")
 
 
 class Spot(NamedTuple):
@@ -27,7 +29,12 @@ class Spot(NamedTuple):
     @property
     def dialect(self) -> Dialect | None:
         """How the finding's framework writes things; None where repairs do not know it."""
-        return dialects().get(self.finding.framework)
+        name = self.finding.framework
+        if name == "torch" and _MPS.search(self.code.text):
+            name = "torch.mps"
+        elif name == "mxnet" and self.finding.api.startswith("mxnet.NDArray"):
+            name = "mxnet.nd"
+        return dialects().get(name)
 
     @property
     def scope_text(self) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import LOOPS, Code, Loop, dotted, same, written
 from asyncguard.lint.fixes.holding import given
+from asyncguard.lint.fixes.host import is_number
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.kinds import infer
+from asyncguard.lint.fixes.places import may_be_on_host
 from asyncguard.lint.fixes.spots import Spot, converts_to
 from asyncguard.lint.source import parsed
 
@@ -25,26 +28,52 @@ class Sum(NamedTuple):
     loop: Loop
     name: str  # the variable or attribute that is or holds the target
     number: str  # "float", "int", or "" where nothing tells
+    assumed: str = ""  # an operand that is a number only by its looks
 
 
-def sum_of(spot: Spot, value: ast.expr, number: str | None = None) -> Sum | None:
+def sum_of(
+    spot: Spot, value: ast.expr, number: str | None = None, reads: Collection[ast.expr] = ()
+) -> Sum | None:
     """Return what a read of a value is added to, if the device can do the arithmetic as well.
 
-    `number` is the type that is read, if that is known better than by the read itself.
+    `number` is the type that is read, if that is known better than by the read itself; `reads` are
+    all reads of the statement, this one among them.
     """
-    target = _target(spot.statement)
+    target, reads = _target(spot.statement), reads or (spot.node,)
     loops = flow.loops_around(spot.code, spot.node)
-    if target is None or not loops or spot.dialect is None:
+    if target is None or not loops or spot.dialect is None or not spot.dialect.wide:
         return None
-    if not _is_arithmetic(spot.statement, spot.node, target):
+    if not _is_arithmetic(spot.code, spot.statement, reads, target):
+        return None
+    if may_be_on_host(spot.code, value):
         return None
     name = dotted(target.value) if isinstance(target, ast.Subscript) else dotted(target)
     number = type_of(spot, value) if number is None else number
-    if number == "int":
+    if number == "int" and len(reads) == 1:
         number = _type_with(spot.code, spot.statement.value, spot.node, target)  # type: ignore[attr-defined]
     if number is None or flow.may_swallow(spot.code, spot.statement, loops[0]):
         return None
-    return Sum(spot, target, value, loops[0], name, number)
+    return Sum(
+        spot,
+        target,
+        value,
+        loops[0],
+        name,
+        number,
+        _assumed(spot.code, spot.statement.value, reads, target),
+    )  # type: ignore[attr-defined]
+
+
+def _assumed(code: Code, node: ast.expr, reads: Collection[ast.expr], target: ast.expr) -> str:
+    """Return an operand that nothing but its looks tells to be a number; "" if there is none."""
+    if node in reads or same(node, target):
+        return ""
+    if isinstance(node, ast.BinOp):
+        sides = (_assumed(code, side, reads, target) for side in (node.left, node.right))
+        return next(filter(None, sides), "")
+    if isinstance(node, ast.UnaryOp):
+        return _assumed(code, node.operand, reads, target)
+    return "" if is_number(code, node) else code.source(node)
 
 
 def _target(statement: ast.stmt) -> Target | None:
@@ -65,26 +94,39 @@ def _target(statement: ast.stmt) -> Target | None:
     return None
 
 
-def _is_arithmetic(statement: ast.stmt, read: ast.expr, target: ast.expr) -> bool:
-    """Whether the statement computes no more than sums and products of the read and numbers."""
+def _is_arithmetic(
+    code: Code, statement: ast.stmt, reads: Collection[ast.expr], target: ast.expr
+) -> bool:
+    """Whether the statement computes no more than sums and products of its reads and numbers."""
     value = statement.value  # type: ignore[attr-defined]
-    reads = [part for part in parsed.walk(value) if part is read]
-    return len(reads) == 1 and _is_term(value, read, target)
+    found = [part for part in parsed.walk(value) if part in reads]
+    if len(found) != len(reads):
+        return False
+    return _is_term(code, value, reads, target)
 
 
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
-def _is_term(node: ast.expr, read: ast.expr, target: ast.expr) -> bool:
-    if node is read or same(node, target):
+def _is_term(code: Code, node: ast.expr, reads: Collection[ast.expr], target: ast.expr) -> bool:
+    if node in reads or same(node, target):
         return True
     if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
-        if isinstance(node.op, ast.Div) and any(part is read for part in parsed.walk(node.right)):
+        if isinstance(node.op, ast.Div) and any(part in reads for part in parsed.walk(node.right)):
             return False  # a division by zero is an error on the host alone
-        return _is_term(node.left, read, target) and _is_term(node.right, read, target)
+        sides = (node.left, node.right)
+        return all(_is_term(code, side, reads, target) for side in sides)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _is_term(node.operand, read, target)
-    return is_plain(node)
+        return _is_term(code, node.operand, reads, target)
+    return is_plain(node) and not _is_known_otherwise(code, node)
+
+
+def _is_known_otherwise(code: Code, node: ast.expr) -> bool:
+    """Whether a name is given something that is plainly no number: an array, a list."""
+    if not isinstance(node, ast.Name):
+        return False
+    values = [value for value in given(code, node) if value is not None]
+    return any(not is_number(code, value) and not is_plain(value) for value in values)
 
 
 def _type_with(code: Code, node: ast.expr, read: ast.expr, target: ast.expr) -> str:

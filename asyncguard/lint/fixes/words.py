@@ -42,8 +42,8 @@ class Dialect(NamedTuple):
     Of `modules`, what the file imports is tried first to last; `arrays` has `maximum` and its like.
     `wide` makes a scalar that sums like Python's floats, `exact` says whether it does so bit for
     bit; `long` makes an integer that sums like Python's, up to 64 bits; `together` reads a list of
-    scalars at once; `scalar` has no dimension; `wait` waits for one value, and is there where
-    Python may run ahead without bound.
+    scalars at once; `scalar` has no dimension; `double` is the widest type; `copy` has memory of
+    its own; `wait` waits for one value, and is there where Python may run ahead without bound.
     """
 
     modules: tuple[str, ...]
@@ -55,6 +55,8 @@ class Dialect(NamedTuple):
     long: str = ""
     scalar: str = "{}.reshape(())"
     wait: str = ""
+    double: str = ".double()"
+    copy: str = ""
 
 
 class Known(NamedTuple):

@@ -15,9 +15,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import LOOPS, SCOPES, Code, Loop, dotted, written
-from asyncguard.lint.fixes.dialects import call, module_name
+from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Loop, dotted, written
+from asyncguard.lint.fixes.dialects import call, graphless, module_name
 from asyncguard.lint.fixes.families import logs
+from asyncguard.lint.fixes.holding import is_parameter
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.kinds import infer, is_long
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
@@ -41,20 +42,35 @@ class Plan(NamedTuple):
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each sum that the loop itself does not need."""
-    targets: dict[str, list[Sum]] = {}
+    targets: dict[str, list[list[Sum]]] = {}
+    places: dict[ast.stmt, list[Spot]] = {}
     for spot in spots:
-        value = read_value(spot.node)
-        if value is not None and (found := sum_of(spot, value)) is not None:
-            targets.setdefault(written(found.target), []).append(found)
-    for sums in targets.values():
-        own = frozenset[ast.AST]().union(*(flow.parts(found.spot.statement) for found in sums))
+        if read_value(spot.node) is not None:
+            places.setdefault(spot.statement, []).append(spot)
+    for group in places.values():
+        if found := _sums([*{spot.node: spot for spot in group}.values()]):
+            targets.setdefault(written(found[0].target), []).append(found)
+    for groups in targets.values():
+        own = frozenset[ast.AST]().union(*(flow.parts(sums[0].spot.statement) for sums in groups))
         plans: dict[Loop, Plan | None] = {}
-        for found in sums:
-            if found.loop not in plans:
-                plans[found.loop] = plan_of(found, own)
-            plan = plans[found.loop]
-            if plan is not None and (edits := _edits(found, plan)) is not None:
-                yield Repair(_fix(found, plan, edits), (found.spot,))
+        for sums in groups:
+            loop = sums[0].loop
+            if loop not in plans:
+                plans[loop] = plan_of(sums[0], own)
+            plan = plans[loop]
+            if plan is not None and (edits := _edits(sums, plan)) is not None:
+                yield Repair(_fix(sums[0], plan, edits), tuple(places[sums[0].spot.statement]))
+
+
+def _sums(group: Sequence[Spot]) -> list[Sum]:
+    """Return what each read of a statement is added to; none unless all are, to one target."""
+    reads = [spot.node for spot in group]
+    found = [sum_of(spot, value, None, reads) for spot in group
+             if (value := read_value(spot.node)) is not None]  # fmt: skip
+    sums = [each for each in found if each is not None]
+    numbers = {each.number for each in sums}
+    number = numbers.pop() if len(numbers) == 1 else "float" if "float" in numbers else ""
+    return [each._replace(number=number) for each in sums] if len(sums) == len(group) else []
 
 
 def plan_of(found: Sum, own: frozenset[ast.AST]) -> Plan | None:
@@ -72,14 +88,15 @@ def plan_of(found: Sum, own: frozenset[ast.AST]) -> Plan | None:
     return None if reports is None else Plan(start, *reports)
 
 
-def _edits(found: Sum, plan: Plan) -> tuple[Edit, ...] | None:
-    if (read := reading(found, plan)) is None:
+def _edits(sums: Sequence[Sum], plan: Plan) -> tuple[Edit, ...] | None:
+    if (read := reading(sums[0], plan)) is None:
         return None
-    return found.spot.code.replace(found.spot.node, on_device(found)), *read
+    code = sums[0].spot.code
+    return *(code.replace(each.spot.node, on_device(each)) for each in sums), *read
 
 
 def reading(found: Sum, plan: Plan) -> tuple[Edit, ...] | None:
-    """Return what reads a sum where it is reported, and behind its loop."""
+    """Return what reads a sum where it is reported, and behind its loop if it is used there."""
     code, read = found.spot.code, _read(found, plan.start)
     edits = [code.insert_before(branch.body[0], read) for branch in plan.reports]
     for line in plan.lines:
@@ -87,7 +104,16 @@ def reading(found: Sum, plan: Plan) -> tuple[Edit, ...] | None:
         if (thinned := logs.thinned(code, found.loop, [line], read)) is None:
             return None
         edits += thinned[1]
-    return (*dict.fromkeys(edits), code.insert_after(found.loop, read))
+    behind = [code.insert_after(found.loop, read)] if _is_used_behind(found) else []
+    return *dict.fromkeys(edits), *behind
+
+
+def _is_used_behind(found: Sum) -> bool:
+    """Whether anybody looks at a sum but its loop."""
+    if not isinstance(found.target, ast.Name) or isinstance(found.spot.scope, ast.Module):
+        return True
+    uses = flow.uses(found.spot.scope, found.name, [found.loop])
+    return any(isinstance(use.ctx, ast.Load) for use in uses)  # type: ignore[attr-defined]
 
 
 @kept(OF_SCOPES)
@@ -163,23 +189,66 @@ def _is_seen_elsewhere(found: Sum) -> bool:
     """Whether others than the statements of this function could see a value not yet read."""
     code, scope, name = found.spot.code, found.spot.scope, found.name
     if isinstance(found.target, ast.Attribute):
-        return _is_seen_by_methods(found.loop)
+        owner = code.around(found.target, ast.ClassDef)
+        return owner is None or _hands_itself_out(owner) or _is_seen_by_methods(owner, found.loop)
     if not flow.is_private(code, scope, name):
         return True
-    return isinstance(found.target, ast.Subscript) and any(
-        isinstance(value, ast.Name) for value in flow.assignments(scope, name)
+    return isinstance(found.target, ast.Subscript) and _is_handed_out(found)
+
+
+def _is_handed_out(found: Sum) -> bool:
+    """Whether somebody else may know a dictionary: it is given, kept or passed before its loop."""
+    code, scope, name = found.spot.code, found.spot.scope, found.name
+    if is_parameter(scope, name):
+        return False  # its caller sees it when the function ends
+    if any(isinstance(value, ast.Name) for value in flow.assignments(scope, name)):
+        return True
+    above = (use for use in flow.uses(scope, name) if use.lineno < found.loop.lineno)  # type: ignore[attr-defined]
+    return any(
+        isinstance(use.ctx, ast.Load) and not isinstance(code.parent(use), ast.Subscript)  # type: ignore[attr-defined]
+        for use in above
+    )
+
+
+_LOOKING = frozenset({"super", "isinstance", "hasattr", "getattr", "type", "id"})
+
+
+@kept(OF_SCOPES)
+def _hands_itself_out(owner: ast.ClassDef) -> bool:
+    """Whether a class gives `self` or a bound method to others, who may call back at any time."""
+    methods = {part.name for part in owner.body if isinstance(part, FUNCTIONS)}
+    taken: set[ast.AST] = set()  # what is only looked at or called
+    for node in parsed.walk(owner):
+        if isinstance(node, ast.Attribute):
+            taken.add(node.value)
+        elif isinstance(node, ast.Call):
+            taken.add(node.func)
+            if dotted(node.func) in _LOOKING:
+                taken.update(node.args)
+    return any(
+        (isinstance(node, ast.Name) and node.id == "self" and node not in taken)
+        or (dotted(node) in {f"self.{name}" for name in methods} and node not in taken)
+        for node in parsed.walk(owner)
+        if isinstance(node, (ast.Name, ast.Attribute))
     )
 
 
 @kept(OF_SCOPES)
-def _is_seen_by_methods(loop: Loop) -> bool:
-    """Whether a loop calls something that may look at `self`: a method, or who is given it."""
+def _is_seen_by_methods(owner: ast.ClassDef, loop: Loop) -> bool:
+    """Whether a loop calls what may be a method of `self`, or pauses."""
+    kept_by_it = {
+        target.attr
+        for node in parsed.walk(owner)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and dotted(target.value) == "self"
+    }
+    methods = {part.name for part in owner.body if isinstance(part, FUNCTIONS)}
     for node in parsed.walk(loop):
-        if isinstance(node, ast.Call):
-            if dotted(node.func).startswith("self.") and dotted(node.func).count(".") == 1:
-                return True
-            if any(dotted(part) == "self" for part in node.args):
-                return True
+        called = dotted(node.func) if isinstance(node, ast.Call) else ""
+        first, _, name = called.partition(".")
+        if first == "self" and "." not in name and (name in methods or name not in kept_by_it):
+            return True
         if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
             return True
     return False
@@ -194,6 +263,7 @@ def _leaves_unread(found: Sum) -> bool:
 
 
 def on_device(found: Sum) -> str:
+    """Return the text of a value as it is added up."""
     spot, code = found.spot, found.spot.code
     dialect = spot.dialect
     assert dialect is not None
@@ -204,7 +274,7 @@ def on_device(found: Sum) -> str:
         kind = infer(code, found.value).number
         text = code.source(found.value)
         return text if kind == "int" and _binds_tightly(found.value) else f"({text})"
-    form = dialect.wide
+    form = graphless(spot, dialect.wide)
     value = code.source(found.value) if "{value}" in form else code.operand(found.value)
     return call(form, value, module)
 
@@ -239,4 +309,11 @@ def _fix(found: Sum, plan: Plan, edits: tuple[Edit, ...]) -> Fix:
         message += "; the sum is kept in double precision, as Python's is"
     else:
         message += "; the sum is rounded to the type of its terms"
+    if found.number == "float" and not isinstance(plan.start.value, float):
+        message += ", and is a float after no step too"
+    if not isinstance(found.target, ast.Name):
+        message += "; until then, after an exception too, it is a tensor"
+    if found.assumed:
+        message += f"; if `{found.assumed}` is a number"
+        applicability = Applicability.SHOWN
     return Fix(message, edits, applicability)

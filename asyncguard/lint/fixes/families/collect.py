@@ -1,7 +1,8 @@
 """A list that each step reads a number into: keep the values, and read them together at the end.
 
 `losses.append(loss.item())` waits in each step. The values stay on the device, some hundred bytes
-each, and one transfer behind the loop makes the list of numbers.
+each, and one transfer behind the loop makes the list of numbers. Where a branch of every n-th step
+looks at the list, it reads what has come since.
 """
 
 from __future__ import annotations
@@ -9,15 +10,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.dialects import call, module_name
-from asyncguard.lint.fixes.kinds import infer
+from asyncguard.lint.fixes import effects, flow
+from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.dialects import call, graphless, module_name
+from asyncguard.lint.fixes.families import accumulate
+from asyncguard.lint.fixes.kinds import Kind, infer
+from asyncguard.lint.fixes.places import may_be_on_host
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
 from asyncguard.lint.fixes.words import pattern, words
-from asyncguard.model import Applicability, Fix
+from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 12
 _REUSES_MEMORY = pattern("memory.reused")
+_DONATES = pattern("memory.donated")
 _REDUCING = words("method.reducing")
 
 
@@ -36,32 +41,68 @@ def _fix(spot: Spot) -> Fix | None:
     if value is None or name is None or not form or module is None:
         return None
     loop = outermost(spot, name)
-    if loop is None or not is_only_filled(spot, name, loop) or not _is_kept(spot, value, loop):
-        return None
-    if converts_to(spot.node) == "int" and infer(code, value).number != "int":
+    branches = _looked_at(spot, name, loop) if loop is not None else None
+    if loop is None or branches is None or not _is_kept(spot, value):
         return None
     kept = _kept(spot, value, form, module)
+    if kept is None:
+        return None
     inner = " " * 4 if "\t" not in (code.indent(loop) or "") else "\t"
+    message = f"keep the values of `{name}` on the device and read them together behind the loop"
+    if branches:
+        other = code.fresh(f"kept_{name}", loop)
+        read = f"{name} += {form.format(module=module, name=other)}"
+        lines = (f"if {other}:", f"{inner}{read}", f"{inner}{other}.clear()")
+        edits = (
+            code.insert_before(loop, f"{other} = []"),
+            code.replace(spot.statement, f"{other}.append({kept})"),
+            *(code.insert_before(branch.body[0], *lines) for branch in branches),
+            code.insert_after(loop, *lines[:2]),
+        )
+        return Fix(f"{message}, or where they are reported", edits, Applicability.UNSAFE)
     read = f"{inner}{name} = {form.format(module=module, name=name)}"
     edits = (
+        *_together_with(spot, name, loop),
         code.replace(spot.node, kept),
         code.insert_after(loop, f"if {name}:", read),
     )
-    message = f"keep the values of `{name}` on the device and read them together behind the loop"
     return Fix(message, edits, Applicability.UNSAFE)
 
 
-def _kept(spot: Spot, value: ast.expr, form: str, module: str | None) -> str:
-    """Return the source of a value as it is kept: without its graph, and its own."""
-    code, shape = spot.code, infer(spot.code, value)
-    detach = spot.dialect.detach if spot.dialect is not None and shape.number != "int" else ""
-    kept = f"{code.operand(value)}{detach}" if detach else code.source(value)
-    if not shape.scalar and ".stack" in form and spot.dialect is not None:
-        detached = f"{code.operand(value)}{detach}"
-        kept = call(spot.dialect.scalar, detached, module)
-    if isinstance(value, ast.Name) and not shape.scalar and spot.finding.framework == "torch":
-        kept = f"{kept}.clone()"  # who made it may write to it again
-    return kept
+def _together_with(spot: Spot, name: str, loop: ast.stmt) -> Iterator[Edit]:
+    """Write the empty list as it stands: where that is another cell of a notebook, the loop may run
+    again without it, and the repair cannot be made.
+    """
+    if isinstance(spot.scope, ast.Module):
+        body, at = spot.code.block(loop)
+        for above in reversed(body[:at]):
+            if _is_emptied(above, name):
+                yield spot.code.replace(above, spot.code.source(above))
+                return
+
+
+def _kept(spot: Spot, value: ast.expr, form: str, module: str | None) -> str | None:
+    """Return the source of a value as it is kept: without its graph, and its own.
+
+    None where the numbers would be of another type.
+    """
+    code, shape, dialect = spot.code, infer(spot.code, value), spot.dialect
+    assert dialect is not None
+    converted = converts_to(spot.node)
+    if converted == "int" and shape.number != "int":
+        return None
+    kept, made = code.operand(value), False
+    if shape.number not in {"int", "bool"}:
+        kept += graphless(spot, dialect.detach)
+    if not shape.scalar and ".stack" in form:
+        kept = call(dialect.scalar, kept, module)
+    if converted == "float" and shape.number != "float":
+        if spot.finding.framework != "torch":
+            return None
+        kept, made = f"{kept}{dialect.double}", shape.number in {"int", "bool"}
+    if not made and not _is_fresh(spot, value):
+        kept += dialect.copy  # who made it may write to it again
+    return kept if kept != code.operand(value) else code.source(value)
 
 
 def _list(spot: Spot) -> str | None:
@@ -109,45 +150,57 @@ def _is_emptied(statement: ast.stmt, name: str) -> bool:
 
 
 def is_only_filled(spot: Spot, name: str, loop: ast.For | ast.While) -> bool:
+    """Whether a loop does nothing with a list but append to it."""
+    return _looked_at(spot, name, loop) == []
+
+
+def _looked_at(spot: Spot, name: str, loop: ast.For | ast.While) -> list[ast.If] | None:
+    """Return the branches of every n-th step that look at a list; None where others do."""
     code, scope = spot.code, spot.scope
     if isinstance(scope, (ast.Lambda, ast.ClassDef)) or not flow.is_private(code, scope, name):
-        return False
-    if flow.uses(loop, name, [spot.statement]) or flow.may_swallow(code, spot.statement, loop):
-        return False
-    if any(isinstance(node, ast.Return) for node in flow.walk_own(loop)):
-        returned = [n for n in flow.walk_own(loop) if isinstance(n, ast.Return)]
-        if any(flow.uses(statement, name) for statement in returned):
-            return False
-    return not flow.may_swallow(code, loop, scope)
+        return None
+    if flow.may_swallow(code, spot.statement, loop) or flow.may_swallow(code, loop, scope):
+        return None
+    branches: dict[ast.If, None] = {}
+    for use in flow.uses(loop, name, [spot.statement]):
+        branch = accumulate.gate(code, use, loop)
+        if branch is None or code.indent(branch.body[0]) is None:
+            return None
+        branches[branch] = None
+    return [*branches]
 
 
-def _is_kept(spot: Spot, value: ast.expr, loop: ast.For | ast.While) -> bool:
-    """Whether each step makes the value anew, so that what is kept does not change afterwards."""
-    if _REUSES_MEMORY.search(spot.code.text) is not None:
+def _is_kept(spot: Spot, value: ast.expr) -> bool:
+    """Whether a value can be kept: nothing of another kind is there in some steps, and the memory
+    is not given away.
+    """
+    if may_be_on_host(spot.code, value) or _REUSES_MEMORY.search(spot.code.text) is not None:
         return False
-    if spot.finding.framework == "jax":  # its arrays never change
-        return True
-    names = flow.names(value)
-    nearest = flow.loops_around(spot.code, spot.node)[0]
-    if isinstance(value, (ast.BinOp, ast.Compare)):
-        return True
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        return value.func.attr in _REDUCING
-    if not isinstance(value, ast.Name) or len(names) != 1:
+    if spot.finding.framework == "jax" and isinstance(value, ast.Name):
+        return _DONATES.search(spot.code.text) is None
+    return flow.is_pure(value)
+
+
+def _is_fresh(spot: Spot, value: ast.expr) -> bool:
+    """Whether each step makes the value anew, and nothing writes to it again."""
+    code = spot.code
+    nearest = flow.loops_around(code, spot.node)[0]
+    if effects.writes_to(code, nearest.body, value):
         return False
+    if not isinstance(value, ast.Name):
+        return _is_made(code, value)
     assigned = flow.assignments(nearest, value.id)
-    made = (ast.Call, ast.BinOp)
-    if not assigned or any(not isinstance(given, made) for given in assigned):
+    return bool(assigned) and all(each is not None and _is_made(code, each) for each in assigned)
+
+
+def _is_made(code: Code, node: ast.expr) -> bool:
+    """Whether an expression makes a value that nobody else has: it computes it."""
+    if isinstance(node, (ast.BinOp, ast.Compare)):
+        return True
+    if not isinstance(node, ast.Call):
         return False
-    return not any(_is_written(node, value.id) for node in flow.walk_own(nearest))
-
-
-def _is_written(node: ast.AST, name: str) -> bool:
-    """Whether a statement changes the object of a name in place."""
-    if isinstance(node, ast.AugAssign):
-        return flow.root(node.target) == name
-    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-        return flow.root(node) == name
-    if isinstance(node, ast.Call):
-        return name in flow.changed([node])
-    return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCING:
+        return True
+    return code.meaning(node.func).startswith("torch.nn.functional.") or (
+        infer(code, node) == Kind("float", scalar=True)
+    )

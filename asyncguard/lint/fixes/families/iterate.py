@@ -16,7 +16,7 @@ from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
-_PRODUCERS = words("rows.producers")
+_PRODUCERS, _TABLES = words("rows.producers"), words("rows.tables")
 _BUILTINS = frozenset({"int", "float", "str", "bool"})
 
 
@@ -44,17 +44,19 @@ def _loop(spot: Spot) -> ast.For | None:
 
 
 def _is_tensor(spot: Spot, node: ast.expr) -> bool:
-    """Whether an expression is plainly a tensor: a method that makes one, or a name for its result.
+    """Whether an expression is plainly a tensor: a list of tensors has no `tolist`."""
+    return bool(_producer(spot.code, node))
 
-    A list of tensors has no `tolist`.
-    """
+
+def _producer(code: Code, node: ast.expr) -> str:
+    """Return the method that makes a tensor, of a name too that stands for its result; or ""."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        bare = not node.args and not node.keywords
-        return node.func.attr in _PRODUCERS and bare
+        is_bare = not node.args and not node.keywords
+        return node.func.attr if node.func.attr in _PRODUCERS and is_bare else ""
     if isinstance(node, ast.Name):
-        values = flow.assignments(spot.scope, node.id)
-        return len(values) == 1 and values[0] is not None and _is_tensor(spot, values[0])
-    return False
+        values = flow.assignments(code.scope(node), node.id)
+        return _producer(code, values[0]) if len(values) == 1 and values[0] is not None else ""
+    return ""
 
 
 def _is_of_row(loop: ast.For, spot: Spot) -> bool:
@@ -72,20 +74,42 @@ def _is_of_row(loop: ast.For, spot: Spot) -> bool:
 def _edits(code: Code, loop: ast.For) -> tuple[Edit, ...] | None:
     assert isinstance(loop.target, ast.Name)
     row = loop.target.id
-    edits = [code.replace(loop.iter, f"{code.operand(loop.iter)}.tolist()")]
     scope = code.scope(loop)
-    inside = flow.uses(loop, row)
-    if len(flow.uses(scope, row)) != len(inside) or not flow.is_private(code, scope, row):
+    inside = [use for use in flow.uses(loop, row) if use is not loop.target]
+    if len(flow.uses(scope, row)) != len(inside) + 1 or not flow.is_private(code, scope, row):
         return None
+    numbers = _numbers(code, loop, [use for use in inside if isinstance(use, ast.Name)])
+    if numbers is None:
+        return None
+    edits = [code.replace(loop.iter, f"{code.operand(loop.iter)}{numbers}")]
     for use in inside:
-        if use is loop.target:
-            continue
         assert isinstance(use, ast.Name)
         edit = _use(code, use, row)
         if edit is None:
             return None
         edits += edit
     return tuple(edits)
+
+
+def _numbers(code: Code, loop: ast.For, uses: Sequence[ast.Name]) -> str | None:
+    """Return how a tensor becomes a list whose elements are used as its rows were.
+
+    A row of a table becomes a list, which is no number: it must be taken apart. None where some
+    uses take it for a number and others apart.
+    """
+    loads = [use for use in uses if isinstance(use.ctx, ast.Load)]
+    apart = [use for use in loads if _is_taken_apart(code, use)]
+    is_unpacked = any(isinstance(use.ctx, ast.Store) for use in uses)
+    if _producer(code, loop.iter) not in _TABLES:
+        return ".tolist()" if not apart else None
+    if not apart:
+        return ".flatten().tolist()"
+    return ".tolist()" if is_unpacked or len(apart) == len(loads) else None
+
+
+def _is_taken_apart(code: Code, use: ast.Name) -> bool:
+    parent = code.parent(use)
+    return isinstance(parent, ast.Subscript) and parent.value is use
 
 
 def _use(code: Code, use: ast.Name, row: str) -> list[Edit] | None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Loop, written
 from asyncguard.lint.fixes.families import accumulate
+from asyncguard.lint.fixes.rounds import period_of
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
 from asyncguard.lint.fixes.sums import Sum, is_plain, sum_of, type_of
 from asyncguard.model import Applicability, Edit, Fix
@@ -37,8 +38,11 @@ def _fix(spot: Spot) -> Fix | None:
         return None  # an integer of the device takes no fraction
     found = [sum_of(_at(spot, use), value, number) for use in used.plain]
     sums = [each for each in found if each is not None and each.loop is loops[0]]
-    read = _read(sums) if len(sums) == len(found) else None
-    if read is None or len({each.number for each in sums}) > 1 or not sums[0].number:
+    made = _read(sums) if len(sums) == len(found) else None
+    if made is None or len({each.number for each in sums}) > 1 or not sums[0].number:
+        return None
+    read, reports = made
+    if not all(_is_rarer(branch, 1 + reports.count(branch)) for branch in used.branches):
         return None
     text = f"{name} = {number}({name})"
     edits = (
@@ -47,7 +51,16 @@ def _fix(spot: Spot) -> Fix | None:
         code.replace(spot.node, _kept(sums[0], is_scaled=used.is_scaled)),
     )
     message = f"keep `{name}` on the device, add it up there and read the sum once after the loop"
+    assumed = next((each.assumed for each in sums if each.assumed), "")
+    if assumed:
+        return Fix(f"{message}; if `{assumed}` is a number", edits, Applicability.SHOWN)
     return Fix(message, edits, Applicability.UNSAFE)
+
+
+def _is_rarer(branch: ast.If, reads: int) -> bool:
+    """Whether so many reads in a branch of every n-th step are fewer than one in each step."""
+    period = period_of(branch.test)
+    return period is None or reads < period
 
 
 def _kept(found: Sum, *, is_scaled: bool) -> str:
@@ -56,33 +69,30 @@ def _kept(found: Sum, *, is_scaled: bool) -> str:
     return f"{text}.clone()" if is_scaled and found.spot.finding.framework == "torch" else text
 
 
-def _read(sums: Sequence[Sum]) -> list[Edit] | None:
-    """Return what reads each sum; None for no sums, or where one cannot be read late."""
+def _read(sums: Sequence[Sum]) -> tuple[list[Edit], list[ast.If]] | None:
+    """Return what reads each sum, and the branches that do; None where one cannot be read late."""
     targets: dict[str, list[Sum]] = {}
     for found in sums:
         targets.setdefault(written(found.target), []).append(found)
     edits: list[Edit] = []
+    reports: list[ast.If] = []
     for group in targets.values():
         own = frozenset[ast.AST]().union(*(flow.parts(found.spot.statement) for found in group))
         plan = accumulate.plan_of(group[0], own)
         read = accumulate.reading(group[0], plan) if plan is not None else None
-        if read is None:
+        if read is None or plan is None:
             return None
         edits += read
-    return edits or None
+        reports += plan.reports
+    return (edits, reports) if edits else None
 
 
 def _name(spot: Spot) -> str | None:
     """Return the variable of a function that a statement gives the read to, and nothing else."""
-    statement = spot.statement
-    if not isinstance(statement, ast.Assign) or statement.value is not spot.node:
+    name = spot.assigned
+    if not name or isinstance(spot.scope, (ast.Lambda, ast.ClassDef)):
         return None
-    target = statement.targets[0]
-    if len(statement.targets) > 1 or not isinstance(target, ast.Name):
-        return None
-    if isinstance(spot.scope, (ast.Lambda, ast.ClassDef)):
-        return None
-    return target.id if flow.is_private(spot.code, spot.scope, target.id) else None
+    return name if flow.is_private(spot.code, spot.scope, name) else None
 
 
 class Used(NamedTuple):
