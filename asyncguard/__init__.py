@@ -7,7 +7,7 @@ and no libcst, and patches nothing.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from asyncguard.version import __version__ as __version__
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from asyncguard.runtime.schedule import Schedule as Schedule
     from asyncguard.runtime.session import step as step
     from asyncguard.runtime.session import steps as steps
+    from asyncguard.sim.entry import simulate_cuda as simulate_cuda
 
 _HOMES = {
     "AsyncguardError": "asyncguard.model",
@@ -46,20 +47,20 @@ _HOMES = {
     "steps": "asyncguard.runtime.session",
     "trace": "asyncguard.api",
 }
-__all__ = sorted(_HOMES)
 
+if not TYPE_CHECKING:  # checkers know the names above, and that there are no others
+    __all__ = sorted(_HOMES)
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'asyncguard' has no attribute {name!r}")
-    from importlib import import_module
+    def __getattr__(name):
+        if name not in _HOMES:
+            raise AttributeError(f"module 'asyncguard' has no attribute {name!r}")
+        from importlib import import_module
 
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
-    return value
+        value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return value
 
-
-def __dir__() -> list[str]:
-    return [*globals(), *_HOMES]
+    def __dir__():
+        return sorted({*__all__, "__version__"})
 
 
 if os.environ.get("ASYNCGUARD_GUARD"):
