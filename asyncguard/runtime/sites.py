@@ -155,7 +155,7 @@ class Blocker:
         code = user.f_code
         line = line_of(user, ranks)
         library = () if user is frame else _library(frame, user)
-        way, path = callers.way_to(frame, user)
+        way, path = callers.way_to(frame if library else user, user)
         lines = self.sites.setdefault((code.co_filename, qualname(code)), {})
         key = (line, library[0]) if library else line
         home = lines.get(key)
@@ -164,7 +164,7 @@ class Blocker:
             home = lines.setdefault(key, Site(*place, path, library=library))
         site = home.by(library, path)
         # A library's line is known again where its callers lead to a user's: that is compared.
-        exact = user is frame or ranks(code) is Rank.USER
+        exact = user is frame or (library and ranks(code) is Rank.USER)
         if exact and ranks.keep(frame.f_code):
             site.way = way
             self.cache[id(frame.f_code), frame.f_lasti] = site
