@@ -164,6 +164,15 @@ class Adapter:
         """
         return Counter()
 
+    def destination_of(
+        self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> str | None:
+        """The device on which a call by this path leaves its result, as its arguments tell.
+
+        None: they do not tell, and the call is judged by its result.
+        """
+        return None
+
     def is_empty(self, value: Any) -> bool:
         """Whether a value holds nothing, so that nobody waits for a copy of it."""
         return False

@@ -141,6 +141,8 @@ def _late_hook(original: Function, watch: Watch) -> Function:
             call = watch.ask(hub.sink, args, kwargs)
             if call is None:
                 return original(*args, **kwargs)
+            if hub.scope is not None:
+                call = watch.spend(call, doing, args, kwargs)
             doing.waiting = True
             try:
                 try:

@@ -52,6 +52,7 @@ class Call(NamedTuple):
     blocker: Blocker | None  # where that was clear before
     candidates: list[Probe]
     began: Any
+    charged: tuple[Site, int] | None = None  # where a limit had to be asked before the call
 
     def blocker_of(self, args: Args, kwargs: Kwargs, result: Any) -> Blocker | None:
         """What it has waited for, its result being known; None: for nothing."""
@@ -153,18 +154,38 @@ class Watch:
             self._failed(error)
             return None
 
+    def spend(self, call: Call, doing: Doing, args: Args, kwargs: Kwargs) -> Call:
+        """Ask the limits before data moves, where the arguments tell that they will.
+
+        Raises SyncLimitExceeded.
+        """
+        charged = None
+        try:
+            blocker = call.blocker
+            for probe in call.candidates:
+                blocker = blocker or probe.foresee(args, kwargs)
+            if blocker is not None:
+                frame = self._caller(_getframe(2))
+                charged = self._charged(blocker, doing, args, kwargs, frame)
+        except SyncLimitExceeded:
+            self.cancel(call.sink, call.began)
+            raise
+        except Exception as error:  # noqa: BLE001
+            self._failed(error)
+        return call._replace(charged=charged)
+
     def judge_result(
         self, call: Call, doing: Doing, args: Args, kwargs: Kwargs, result: Any
     ) -> None:
         """Report the call if it has waited."""
-        charged = None
+        charged = call.charged
         try:
-            blocker = call.blocker_of(args, kwargs, result)
+            blocker = None if charged else call.blocker_of(args, kwargs, result)
             if blocker is not None:
                 frame = self._caller(_getframe(2))
                 charged = self._charged(blocker, doing, args, kwargs, frame)
-                if charged is not None:
-                    hub.end(call.sink, charged[0], call.began, charged[1])
+            if charged is not None:
+                hub.end(call.sink, charged[0], call.began, charged[1])
         except SyncLimitExceeded:
             raise
         except Exception as error:  # noqa: BLE001

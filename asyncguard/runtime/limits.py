@@ -3,7 +3,8 @@
 They hold for the code inside the `with` block, in its thread and in the asyncio tasks that it
 starts (which share its number), with or without a trace around. Steps that end elsewhere, in
 another thread or in a task that the limit does not hold for, are none of its own. A wait too many
-raises before it waits, at the line that would have waited; a program that catches that meets it
+raises before it waits, at the line that would have waited (after the call where only its result
+shows that data moved, such as `new_tensor` of a list); a program that catches that meets it
 again at the end of the block.
 
 As decorators they hold while the function's own code runs: a generator's between two items too,

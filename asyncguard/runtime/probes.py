@@ -39,6 +39,7 @@ class Probe:
         self._value = runtime.value
         self._moves = runtime.moves
         self._times = adapter.times_of(point, path)
+        self._path = path
         self._pick = _picker(point, method)
         parts = _conditions(point, adapter, method)
         self.applies: Applies = _all(parts)  # whether the arguments meet the entry's conditions
@@ -64,6 +65,13 @@ class Probe:
             blocker = self._after_move(args, kwargs, target)
             return None if blocker is None or self._adapter.is_empty(result) else blocker
         return None if target is None else self._blocker(target)
+
+    def foresee(self, args: Args, kwargs: Kwargs) -> Blocker | None:
+        """What a call that `applies` will wait for, if its arguments tell where data goes."""
+        target = self._adapter.destination_of(self._path, args, kwargs) if self._moves else None
+        if target is None or self._adapter.is_empty(self._pick(args, kwargs)):
+            return None
+        return self._after_move(args, kwargs, target)
 
     def _after_move(self, args: Args, kwargs: Kwargs, target: str | None) -> Blocker | None:
         if self._indexes:  # as `applies` has found; on a device, a list would have to be sent

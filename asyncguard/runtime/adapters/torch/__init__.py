@@ -23,7 +23,7 @@ from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
-from asyncguard.runtime.adapters.torch import ddp, selftest
+from asyncguard.runtime.adapters.torch import ddp, moves, selftest
 from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.boundaries import loading_hook
@@ -105,6 +105,20 @@ class Adapter(Base):
         if point.id.startswith(SUBSCRIPTS):
             return lambda args, kwargs: indexing.times(self.index_operators(args))
         return TIMES.get(path) or super().times_of(point, path)
+
+    def destination_of(
+        self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> str | None:
+        """Where `to`, `cuda`, `copy_`, `type_as` and indices leave their result."""
+        place = moves.destination(path, args, kwargs)
+        return self.device_of(place) if isinstance(place, torch.Tensor) else self._named(place)
+
+    def _named(self, device: torch.device | None) -> str | None:
+        if device is None or device.type == "cpu":
+            return device and STAND_IN
+        if device.index is None and device.type == "cuda":
+            return self.default_device() if torch.cuda.is_initialized() else None
+        return self._label(device)
 
     def is_empty(self, value: Any) -> bool:
         """Whether a tensor has no elements."""

@@ -1,0 +1,35 @@
+"""Where calls that move data leave it, as their arguments tell before they run."""
+
+from __future__ import annotations
+
+import torch
+
+from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.probes import Args, Kwargs
+
+__all__ = ["destination"]
+
+# Methods that write into the tensor that they are called on.
+_IN_PLACE = ("copy_", "__setitem__")
+
+
+def destination(path: str, args: Args, kwargs: Kwargs) -> torch.Tensor | torch.device | None:
+    """The device of the result, or a tensor that is there; None where the arguments do not tell."""
+    owner, name = path.rpartition(".")[::2]
+    if owner != "torch.Tensor" or not args or not isinstance(args[0], torch.Tensor):
+        return None
+    if name in _IN_PLACE:
+        return args[0]
+    if name == "type_as" and len(args) > 1 and isinstance(args[1], torch.Tensor):
+        return args[1]
+    if name == "to":
+        other = args[1] if len(args) > 1 else kwargs.get("other")
+        if isinstance(other, torch.Tensor):
+            return other
+        device = private.parse_to(*args[1:], **kwargs)[0]
+        return args[0] if device is None else device
+    if name == "cuda":
+        given = args[1] if len(args) > 1 else kwargs.get("device")
+        index = f":{given}" if isinstance(given, int) else ""
+        return torch.device(f"cuda{index}" if given is None or index else given)
+    return None
