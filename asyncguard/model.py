@@ -310,6 +310,7 @@ class TraceRecord:
     steady_duration_ns: int = 0
     step_syncs: tuple[int, ...] = ()
     step_allowed: tuple[int, ...] = ()
+    step_collective_ns: tuple[int, ...] = ()  # of the newest complete steps, waited for other ranks
     command: str = ""
     root: str = ""  # directory that relative site paths start from
     asyncguard_version: str = ""

@@ -2,10 +2,11 @@
 
     python benchmarks/straggler.py [--runs 20] [-o benchmarks/results/straggler.json]
 
-Two ranks train under DistributedDataParallel on gloo. A step takes 20 ms in which the host does not
-need the CPU, as where a device computes; in half of the runs one of the ranks, in turn, takes 5 %
-longer. Nothing but the gradients is exchanged, and those in `backward()`, below Python. Each run is
-a trace of each rank; the verdict is that of `asyncguard report`.
+Two ranks train under DistributedDataParallel on gloo. A step takes 50 ms in which the host does not
+need the CPU, as where a device computes, and what the machine takes for the rest; in half of the
+runs one of the ranks, in turn, takes 5 % of a step longer (as much as a step takes here, which is
+measured first). Nothing but the gradients is exchanged, and those in `backward()`, below Python.
+Each run is a trace of each rank; the verdict is that of `asyncguard report`.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from pathlib import Path
 from asyncguard.advise.ranks import merge
 from asyncguard.runtime import store
 
-STEP_S = 0.02
+STEP_S = 0.05
 DELAY = 0.05  # of a step
-STEPS = 150
+STEPS = 100
 RANKS = 2
 
 
@@ -48,14 +49,24 @@ def train(runs: int, folder: Path) -> None:
     model = DistributedDataParallel(torch.nn.Sequential(*layers))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     inputs = torch.ones(8, 64)
+
+    def steps(number: int, delay: float) -> float:
+        """So many of them; how long one took on average."""
+        began = time.perf_counter()
+        for _ in range(number):
+            time.sleep(STEP_S + delay)
+            optimizer.zero_grad()
+            model(inputs).square().mean().backward()
+            optimizer.step()
+        return (time.perf_counter() - began) / number
+
+    steps(5, 0)
+    calibrated = torch.tensor(steps(STEPS // 2, 0))
+    dist.broadcast(calibrated, 0)
+    delay = DELAY * calibrated.item()
     for run in range(runs):
-        step = STEP_S * (1 + DELAY) if late_rank(run) == rank else STEP_S
         with asyncguard.trace() as trace:
-            for _ in range(STEPS):
-                time.sleep(step)
-                optimizer.zero_grad()
-                model(inputs).square().mean().backward()
-                optimizer.step()
+            steps(STEPS, delay if late_rank(run) == rank else 0)
         trace.save(str(folder / f"run{run}.rank{rank}.json"))
     dist.destroy_process_group()
 

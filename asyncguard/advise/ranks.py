@@ -79,8 +79,9 @@ class RankReport:
 class Member(NamedTuple):
     """One trace: its name, who it is, and its totals (nanoseconds).
 
-    `collective_ns` is what it waited at collectives in `stepping_ns`, the time of its complete
-    steps after the warm-up, or of the run where there are none; None without a collective.
+    `collective_ns` is what it waited at collectives in `stepping_ns`, the time of its `steady`
+    complete steps after the warm-up, or of the run where there are none; None without a collective.
+    `held` is what it waited in each of the newest steps, the last of which is number `steps` - 1.
     """
 
     name: str
@@ -89,6 +90,9 @@ class Member(NamedTuple):
     stall_ns: int
     duration_ns: int
     collective_ns: int | None
+    held: array[int]
+    steps: int
+    steady: int
     stepping_ns: int
 
 
@@ -120,6 +124,9 @@ class Gathering:
                 stall,
                 trace.duration_ns,
                 sum(waited) if waited else None,
+                array("q", trace.step_collective_ns),
+                trace.step_count,
+                trace.steady_steps,
                 trace.steady_duration_ns if steady else trace.duration_ns,
             )
         )
@@ -211,33 +218,54 @@ _NOBODY = _Late()
 
 
 def _latecomer(ranks: Sequence[int], members: Sequence[Member]) -> _Late:
-    """Tell the rank for which most others waited for more than a few per cent of the time."""
+    """Tell the rank for which most others waited, in most steps, for more than a few per cent.
+
+    Sums would not do: where a machine is busy now and then, a few long waits are most of them.
+    """
     known = [member.collective_ns for member in members if member.collective_ns is not None]
     if len(known) < len(members):
         return _Late(
             verdict="No straggler is named: not every rank was held at a collective (those of NCCL "
             "hold the stream, not Python)."
         )
-    last = min(known)
-    waited = tuple(ns - last for ns in known)
-    at = known.index(last)
-    shares = [
-        ns / max(member.stepping_ns, 1)
-        for ns, member, rank in zip(waited, members, ranks, strict=True)
-        if rank != ranks[at]
-    ]
-    share = statistics.median_low(shares)  # most of them waited as long, or longer
+    by_step = _by_step(members)
+    held = by_step or [[ns] for ns in known]
+    usual = [statistics.median(each) for each in held]
+    at = usual.index(min(usual))
+    others = [each for number, each in enumerate(held) if number != at]
+    share = statistics.median(
+        statistics.median_low(waits) - last  # most of them waited as long, or longer
+        for last, *waits in zip(held[at], *others, strict=True)
+    ) / max(min(_span(member, bool(by_step)) for member in members), 1)
     if share < FEW:
         return _Late(
-            verdict=f"No straggler is named: the ranks waited for each other equally long, but for "
-            f"{share:.1%} of the time."
+            verdict="No straggler is named: in most steps the ranks waited for each other equally "
+            f"long, but for {max(share, 0):.1%} of the time."
         )
     return _Late(
         ranks[at],
-        waited,
+        tuple(max(ns - known[at], 0) for ns in known),
         f"Rank {ranks[at]} came last at collectives most of the time: the others waited "
         f"{share:.0%} of their time for it.",
     )
+
+
+def _span(member: Member, a_step: bool) -> float:
+    """The time of its steps, or of one."""
+    return member.stepping_ns / max(member.steady, 1) if a_step else member.stepping_ns
+
+
+def _by_step(members: Sequence[Member]) -> Sequence[Sequence[int]]:
+    """What each waited for the others in the steps that all of them know; empty without."""
+    first = max(member.steps - len(member.held) for member in members)
+    last = min(member.steps for member in members)
+    if first >= last:
+        return []
+    starts = [first - (member.steps - len(member.held)) for member in members]
+    return [
+        member.held[start : start + last - first]
+        for member, start in zip(members, starts, strict=True)
+    ]
 
 
 def _key_of(site: SiteStats) -> Key:

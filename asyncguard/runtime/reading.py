@@ -64,6 +64,7 @@ def to_record(
         steady_duration_ns=reading.steady_duration,
         step_syncs=reading.step_syncs,
         step_allowed=reading.step_allowed,
+        step_collective_ns=reading.step_collective_ns,
         command=command,
         root=root,
         asyncguard_version=__version__,

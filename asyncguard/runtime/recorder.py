@@ -23,6 +23,7 @@ from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
+RANKS_WINDOW = 512  # the newest steps of which is kept how long they waited for other ranks
 STEP_WINDOW = 4096  # the newest steps whose counts are kept one by one
 THREADS = 64  # threads and tasks told apart; those that ended are added up beyond that
 
@@ -88,6 +89,7 @@ class Reading:
     steady_duration: int
     step_syncs: tuple[int, ...]
     step_allowed: tuple[int, ...]  # of those, what `allow_syncs` covered
+    step_collective_ns: tuple[int, ...]  # waited for other ranks; empty where never
     duration: int
     stand_in: bool  # whether CPU values stood in for device values
     keeps_timeline: bool = False
@@ -166,6 +168,7 @@ class Recorder(Sink):
         # The waits of the newest steps: of device values, and of what stands in for them.
         self._counts: Counts = {False: defaultdict(int), True: defaultdict(int)}
         self._allowed: Counts = {False: defaultdict(int), True: defaultdict(int)}
+        self._collective: defaultdict[int, int] = defaultdict(int)  # step -> ns waited for ranks
         self._started = self._warm = self._stopped = 0
         self._running = False
 
@@ -267,6 +270,7 @@ class Recorder(Sink):
                 steady_duration=self.beat.last - self._warm if steady else 0,
                 step_syncs=() if brief else self._newest(self._counts, steady),
                 step_allowed=() if brief else self._newest(self._allowed, steady),
+                step_collective_ns=() if brief else self._newest_collective(steady),
                 duration=(self._clock() if self._running else self._stopped) - self._started,
                 stand_in=stand_in,
                 keeps_timeline=self._spans is not None and not brief,
@@ -327,7 +331,7 @@ class Recorder(Sink):
         """Empty the logs, an entry at a time: a signal handler that reads goes on from there."""
         for table in self._tables:
             self._add_up_table(table, table.log, table.cells)
-        for counts in (*self._counts.values(), *self._allowed.values()):
+        for counts in (*self._counts.values(), *self._allowed.values(), self._collective):
             if len(counts) > 2 * STEP_WINDOW:
                 for step in sorted(counts)[:-STEP_WINDOW]:
                     del counts[step]
@@ -362,9 +366,12 @@ class Recorder(Sink):
             cell.buckets[bits] = cell.buckets.get(bits, 0) + 1
             if stall > cell.longest:
                 cell.longest = stall
-            self._counts[site.blocker.stand_in][step] += 1
+            blocker = site.blocker
+            self._counts[blocker.stand_in][step] += 1
             if site.reason is not None:
-                self._allowed[site.blocker.stand_in][step] += 1
+                self._allowed[blocker.stand_in][step] += 1
+            if blocker.is_collective:
+                self._collective[step] += stall
             if self._spans is not None:
                 self._spans.append(Span("wait", site, "", table.name, began, now))
 
@@ -372,6 +379,13 @@ class Recorder(Sink):
         """How often each of the newest complete steps waited, by one of the counts."""
         steps = range(self.beat.step - min(steady, STEP_WINDOW), self.beat.step)
         return tuple(sum(counts.get(step, 0) for counts in counted.values()) for step in steps)
+
+    def _newest_collective(self, steady: int) -> tuple[int, ...]:
+        """How long each of the newest complete steps waited for other ranks."""
+        if not self._collective:
+            return ()
+        steps = range(self.beat.step - min(steady, RANKS_WINDOW), self.beat.step)
+        return tuple(self._collective.get(step, 0) for step in steps)
 
     def _cells(self) -> Iterator[tuple[Site, str, Cell]]:
         for table in self._tables:
@@ -390,6 +404,7 @@ class Recorder(Sink):
         for counted in (self._counts, self._allowed):
             for key, old in counted.items():
                 counted[key] = defaultdict(int, {0: sum(old.values())})
+        self._collective.clear()
         for table in self._tables:
             for cell in list(table.cells.values()):
                 cell.restart()

@@ -102,8 +102,8 @@ class Blocker:
     """
 
     __slots__ = (
-        "cache", "device", "internals", "loads_data", "on_accelerator", "point", "sites",
-        "stand_in", "times", "users_only",
+        "cache", "device", "internals", "is_collective", "loads_data", "on_accelerator",
+        "point", "sites", "stand_in", "times", "users_only",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +118,7 @@ class Blocker:
         times: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None,
     ) -> None:
         self.point = point
+        self.is_collective = point.waits_for == "ranks"
         self.device = device
         self.stand_in = stand_in
         self.on_accelerator = on_accelerator

@@ -71,6 +71,7 @@ ABOUT: dict[type[Any], dict[str, str]] = {
         "step_count": "step boundaries",
         "steady_steps": "complete steps after the warm-up",
         "step_syncs": "waits in each of the newest steady steps",
+        "step_collective_ns": "what each of the newest steady steps waited for other ranks",
         "step_allowed": "of `step_syncs`, the waits that `allow_syncs` covers",
         "basis": "measured, modelled (by a simulated device) or stand-in (the CPU in its stead)",
         "device": "the devices that the program waited for",

@@ -61,6 +61,29 @@ def test_nobody_is_named_for_less_than_a_few_per_cent_of_the_steps_time() -> Non
     assert "NCCL" in not_held.verdict
 
 
+def test_a_few_long_waits_name_nobody_and_many_short_ones_do() -> None:
+    def trained(number: int, held: list[int]) -> TraceRecord:
+        reduced = steady(
+            1, api="torch.nn.parallel.DistributedDataParallel", stall_ns=sum(held) // 100, steps=100
+        )
+        return record(
+            reduced,
+            steady_steps=100,
+            steady_duration_ns=100_000,
+            step_count=101 + number,  # one rank is a step ahead
+            step_collective_ns=tuple(held[-60 - number :]),
+            extra={"rank": number},
+        )
+
+    even = [10, 30] * 50
+    odd = [30, 10] * 50
+    preempted = [9000 if at in (50, 60) else ns for at, ns in enumerate(even)]
+    assert merge([trained(0, preempted), trained(1, odd)]).straggler is None
+    late = merge([trained(0, [60] * 100), trained(1, [10] * 90 + [5000] * 2 + [10] * 8)])
+    assert late.straggler == 1
+    assert "the others waited 5% of their time" in late.verdict
+
+
 def test_reads_do_not_make_a_straggler() -> None:
     reads = [record(site(cpu_stall_ns=n), extra={"rank": n}) for n in (0, 1)]
     assert merge(reads).straggler is None
