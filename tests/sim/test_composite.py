@@ -110,7 +110,7 @@ def test_a_scalers_step_has_waited_as_long_as_its_reads(
     assert site.count == len(spent)
     assert site.cpu_stall_ns == pytest.approx(sum(spent), rel=0.1)
     assert site.inclusive_ns is not None
-    assert site.inclusive_ns > 2 * site.cpu_stall_ns
+    assert site.inclusive_ns > site.cpu_stall_ns
 
 
 @pytest.mark.parametrize("zipped", [True, False])
