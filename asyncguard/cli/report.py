@@ -164,7 +164,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     from asyncguard.runtime import store
 
     render = screens.renderer(arguments.format, "differences")
-    paths = arguments.before, arguments.after
-    found = diff(*map(store.load, paths), names=(str(paths[0]), str(paths[1])))
+    names = str(arguments.before), str(arguments.after)
+    found = diff(store.load(arguments.before), store.load(arguments.after), names)
     screens.write(sys.stdout, render(found, screens.screen(sys.stdout)))
     return 0

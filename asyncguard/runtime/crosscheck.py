@@ -42,6 +42,9 @@ Fired = tuple["Site | None", int]  # where torch waited, and when
 class Counts(Protocol):
     """Who takes the waits: the session's recorder."""
 
+    def waited(self, site: Site, begin: int, end: int) -> None:
+        """A wait was found."""
+
 
 class CrossCheck(Sink):
     """Listens to torch's GPU trace between `start` and `stop`, and as a `hub.Sink` to the hooks."""
