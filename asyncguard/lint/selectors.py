@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import lru_cache
 
 from asyncguard.lint.labels import labels
 
@@ -16,17 +17,31 @@ _START = "ASG"  # of every code
 
 def parse(text: str) -> str:
     """Return a selector as code, start of a code or ALL; raises ValueError if no rule has it."""
-    selector = text.strip().upper()
-    known_labels = labels()
-    coded = selector == ALL or selector.startswith(_START)
-    if coded and any(matches(selector, label.code) for label in known_labels):
+    selector = find(text)
+    if selector is not None:
         return selector
-    for label in known_labels:
-        if label.name.upper() == selector:
-            return label.code
-    known = [name for label in known_labels for name in (label.code, label.name)]
+    raise ValueError(why_unknown(text))
+
+
+def why_unknown(text: str) -> str:
+    """Say that no rule has a selector, and which one may be meant."""
+    known = [name for label in labels() for name in (label.code, label.name)]
     remedy = did_you_mean(text.strip(), known) or "; `asyncguard rules` lists them"
-    raise ValueError(f"unknown rule {text.strip()[:40]!r}{remedy}")
+    return f"unknown rule {text.strip()[:40]!r}{remedy}"
+
+
+def find(text: str) -> str | None:
+    """Return a selector as `parse` does, None if no rule has it."""
+    return _known().get(text.strip().upper())
+
+
+@lru_cache(maxsize=1)
+def _known() -> dict[str, str]:
+    """Return all selectors by how they may be written."""
+    found = {label.name.upper(): label.code for label in labels()}
+    for label in labels():
+        found |= {label.code[:end]: label.code[:end] for end in range(len(_START), 7)}
+    return {**found, ALL: ALL}
 
 
 def matches(selector: str, code: str) -> bool:

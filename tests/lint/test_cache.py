@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -56,6 +57,21 @@ def test_a_changed_helper_makes_its_callers_stale(tmp_path: Path) -> None:
     assert run(tmp_path) == [("helper.py", 3)]
     (tmp_path / "helper.py").write_text(HELPER.format(body="history.append(x)"))
     assert run(tmp_path) == []
+
+
+@pytest.mark.parametrize("young", [cache.YOUNG, 0])
+def test_a_file_of_the_same_size_and_time_is_looked_into(
+    tmp_path: Path, young: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Archives that can be reproduced give every file the same time."""
+    monkeypatch.setattr(cache, "YOUNG", young)  # 0: the status change alone tells
+    helper = tmp_path / "helper.py"
+    (tmp_path / "main.py").write_text(MAIN)
+    here = [("helper.py", 3)]
+    for body, found in (("print(x)", here), ("repr(0.)", []), ("print(x)", here)):
+        helper.write_text(HELPER.format(body=body))
+        os.utime(helper, (315_532_800, 315_532_800))
+        assert run(tmp_path) == found
 
 
 def test_a_change_far_away_makes_every_caller_stale(tmp_path: Path) -> None:

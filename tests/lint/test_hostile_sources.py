@@ -146,3 +146,22 @@ def test_a_chain_of_comparisons_is_judged_as_a_whole() -> None:
     source = SOURCE.replace("loss.item()", "loss.shape == other > loss.sum() > 3")
     settings = Settings(select=("ALL",), cache=False)
     assert not any(f.code == "ASG104" for f in check_source(source, "a.py", settings))
+
+
+def test_a_notebook_deeper_than_the_usual_stack_ends_no_check_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    depth = 5000  # more than Python's usual limit, less than that of an analysis
+    deep = json.dumps(cells(SOURCE)).replace(
+        '"outputs": []', f'"outputs": {"[" * depth}{"]" * depth}'
+    )
+    (tmp_path / "deep.ipynb").write_text(deep)
+    (tmp_path / "plain.py").write_text("import torch\n")
+    monkeypatch.chdir(tmp_path)
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)  # analyses in this process have raised it
+    try:
+        assert main(["check", "--no-cache", "plain.py"]) == 0
+    finally:
+        sys.setrecursionlimit(limit)
+    assert capsys.readouterr().out == "No findings in 1 file.\n"

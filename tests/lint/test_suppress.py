@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from asyncguard.lint import selectors
 from asyncguard.lint.check import check_source
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.suppress import apply, suppressions
@@ -121,3 +122,14 @@ def test_a_comment_that_cannot_be_understood_is_reported(comment: str, problem: 
     found = check_source(f"import torch\nx = 1  {comment}\n", "a.py", Settings(cache=False))
     reported = [f for f in found if f.code == "ASG901" and problem in f.message]
     assert len(reported) == ("finds" not in comment)
+
+
+def test_what_is_wrong_with_a_comment_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The likeliest rule is searched for one unknown word, however many there are."""
+    asked = []
+    monkeypatch.setattr(selectors, "did_you_mean", lambda text, known: asked.append(text) or "")
+    words = ",".join(f"ASGX{number}" for number in range(1000))
+    (comment,) = suppressions(f"import torch\nx = 1  # asyncguard: ignore[{words}, ASG102]\n")
+    assert comment.problem.startswith("unknown rule 'ASGX0'")
+    assert comment.codes == {"ASG102"}
+    assert asked == ["ASGX0"]

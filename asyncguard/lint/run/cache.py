@@ -31,13 +31,16 @@ from asyncguard.version import __version__
 FILE = "lint.msgpack"
 FEW_FILE = "lint.few.msgpack"  # of files that were checked without the rest of their project
 # Then the key, the answer's length, the signatures of the answer and of the contents, and these.
-HEADER = b"asyncguard lint cache 2\n"
+HEADER = b"asyncguard lint cache 3\n"
 LENGTH = 8  # bytes
 SIGNATURE = 32  # bytes
 SCRATCH = "lint.", ".tmp"  # how the names of files begin and end that are still being written
 STALE = 3600  # seconds after which such a file has been left behind
 IGNORE = b"# Made by asyncguard.\n*\n"
-Stamp = tuple[int, int]  # size, modification time in nanoseconds
+# Size, and times of the last modification and of the last change of the file or its status, in
+# nanoseconds. The second cannot be set: archives and copies set the first to what it was elsewhere.
+Stamp = tuple[int, int, int]
+YOUNG = 2_000_000_000  # nanoseconds within which another write may leave a file's times the same
 Asked = tuple[str, str]  # a path, and that of a file that was read for it
 T = TypeVar("T")
 
@@ -131,7 +134,15 @@ class Cache:
         stamp = stamp_of(path)
         if digest is None or stamp is None or stamp != self.stamps.get(path):
             return None
-        return stamp, digest
+        return _believed(stamp, time.time_ns()), digest
+
+
+def _believed(stamp: Stamp, now: int) -> Stamp:
+    """Return a stamp to keep: that of a file which was just written is none that will be met again.
+
+    Clocks of file systems are coarse. The next run compares what such a file holds.
+    """
+    return (stamp[0], -1, -1) if max(stamp[1:]) > now - YOUNG else stamp
 
 
 class _Stored(NamedTuple):
@@ -274,14 +285,14 @@ def _digest(path: str) -> str | None:
 
 
 def stamp_of(path: str) -> Stamp | None:
-    """Return a file's size and time; None if there is none. What is planned has no time."""
+    """Return a file's size and times; None if there is none. What is planned has its own."""
     if (data := files.planned_for(path)) is not None:
-        return len(data), -int(_hash(data)[:15], 16)
+        return len(data), -1, int(_hash(data)[:15], 16)
     try:
         status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _key(options: object, checked: Iterable[str]) -> str:

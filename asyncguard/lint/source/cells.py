@@ -26,6 +26,13 @@ class Cell(NamedTuple):
 
 def cells(text: str) -> dict[int, Cell]:
     """Return the sources by the number of their cell, from 1; raises ValueError for broken JSON."""
+    try:
+        return _cells(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _cells(text: str) -> dict[int, Cell]:
     found: dict[int, Cell] = {}
     start, _ = _members(text, 0)["cells"]
     for number, (first, _) in enumerate(_elements(text, start), 1):

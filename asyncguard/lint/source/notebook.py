@@ -79,6 +79,8 @@ def read_notebook(data: bytes) -> Notebook | None:
         cells = [_code(cell) for cell in content["cells"]]
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise ValueError(f"not a Jupyter notebook: {error}") from error
+    except RecursionError:
+        raise ValueError("not a Jupyter notebook: it is nested too deeply") from None
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("not a Jupyter notebook: its parts are not of the right types") from error
     lines: list[str] = []

@@ -14,7 +14,7 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from asyncguard.lint.selectors import matches, parse
+from asyncguard.lint.selectors import find, matches, why_unknown
 from asyncguard.model import Edit, Finding
 
 _IGNORE = re.compile(
@@ -140,18 +140,12 @@ def _named(text: str | None) -> tuple[frozenset[str] | None, str]:
     if text is None:
         return None, ""
     words = [word for word in re.split(r"[\s,]+", text) if word]
-    read = list(map(_selector, words))
-    found = frozenset(selector for selector, _ in read if selector)
-    problems = [problem for _, problem in read if problem]
-    return found, problems[0] if problems else "" if words else "name a rule between the brackets"
-
-
-def _selector(word: str) -> tuple[str, str]:
-    """Return a word as a selector, or as the problem with it."""
-    try:
-        return parse(word), ""
-    except ValueError as error:
-        return "", str(error)
+    read = {word: find(word) for word in words}
+    unknown = next((word for word, selector in read.items() if selector is None), None)
+    found = frozenset(selector for selector in read.values() if selector is not None)
+    if unknown is not None:
+        return found, why_unknown(unknown)
+    return found, "" if words else "name a rule between the brackets"
 
 
 def _is_foreign(noqa: re.Match[str]) -> bool:
