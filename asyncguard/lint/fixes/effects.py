@@ -117,7 +117,14 @@ def changes_in_view(code: Code, stretch: Iterable[ast.AST], expression: ast.expr
             return True
         if effects.unknown and reached:
             return True
+        if _hands_over(part) and may_change(code, [part], expression):
+            return True
     return False
+
+
+def _hands_over(node: ast.AST) -> bool:
+    """Whether others run in between: the caller of a generator, or other tasks."""
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in flow.walk_own(node))
 
 
 def may_write(code: Code, stretch: Iterable[ast.AST], value: ast.expr) -> bool:

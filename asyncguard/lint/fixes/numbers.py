@@ -34,6 +34,14 @@ def fits(code: Code, node: ast.expr, dtype: ast.expr | None = None) -> bool:
     return is_moderate(code, node)
 
 
+def exceeds(code: Code, node: ast.expr, dtype: ast.expr | None = None) -> bool:
+    """Whether it is a number in the text that plainly does not fit."""
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    is_limit = isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Call)
+    is_known = is_limit or isinstance(inner, ast.Constant)
+    return is_known and not fits(code, node, dtype)
+
+
 def is_moderate(code: Code, node: ast.expr, most: float = math.inf, depth: int = _DEPTH) -> bool:
     """Whether it is plainly a number of Python within the bounds, and literally of at most `most`.
 

@@ -15,7 +15,7 @@ from asyncguard.lint.fixes import libraries, sorts
 from asyncguard.lint.fixes.code import Code, dotted, flat
 from asyncguard.lint.fixes.holding import annotation, given
 from asyncguard.lint.fixes.host import is_number
-from asyncguard.lint.fixes.numbers import fits, is_moderate, is_size
+from asyncguard.lint.fixes.numbers import exceeds, fits, is_moderate, is_size
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.model import Applicability, Edit, Fix
@@ -49,12 +49,12 @@ def _constant(code: Code, call: ast.Call) -> Fix | None:
         return None
     told = {keyword.arg for keyword in call.keywords}
     shape, number = _shape(call.args[0])
-    if "device" not in told or not is_number(code, number):
+    dtype = next((k.value for k in call.keywords if k.arg == "dtype"), None)
+    if "device" not in told or not is_number(code, number) or exceeds(code, number, dtype):
         return None
     maker = _maker(number, typed="dtype" in told)
     text = f"{shape}, {code.source(number)}" if maker == "full" else shape
     edits = (_rename(code, call.func, maker), code.replace(call.args[0], text))
-    dtype = next((k.value for k in call.keywords if k.arg == "dtype"), None)
     message = f"make the constant on the device with `torch.{maker}`"
     return _fix(message, edits, _doubt(code, number), is_sure=fits(code, number, dtype))
 
@@ -87,20 +87,16 @@ def _like(code: Code, call: ast.Call) -> Fix | None:
     if len(call.args) != 1 or any(k.arg not in _KEPT for k in call.keywords):
         return None
     shape, number = _shape(call.args[0])
-    if not is_number(code, number):
+    like = ast.Attribute(call.func.value, "dtype", ast.Load())
+    if not is_number(code, number) or exceeds(code, number, like):
         return None
     edits = (
         _rename(code, call.func, "new_full"),
         code.replace(call.args[0], f"{shape}, {code.source(number)}"),
     )
-    is_sure = sorts.is_tensor(code, call.func.value) and _fits_like(code, number, call.func.value)
+    is_sure = sorts.is_tensor(code, call.func.value) and fits(code, number, like)
     message = "make the constant on the device with `new_full`"
     return _fix(message, edits, _doubt(code, number), is_sure=is_sure)
-
-
-def _fits_like(code: Code, number: ast.expr, owner: ast.expr) -> bool:
-    """Whether a number fits the type of a tensor: `torch.finfo(x.dtype).min` that of `x`."""
-    return fits(code, number, ast.Attribute(owner, "dtype", ast.Load()))
 
 
 def _cast(code: Code, call: ast.Call) -> Fix | None:
@@ -114,7 +110,7 @@ def _cast(code: Code, call: ast.Call) -> Fix | None:
     if code.meaning(made.func) not in _MAKERS or any(k.arg != "dtype" for k in made.keywords):
         return None
     shape, number = _shape(made.args[0])
-    if not is_number(code, number) or made.keywords:
+    if not is_number(code, number) or made.keywords or exceeds(code, number):
         return None
     text = f"{code.operand(call.args[0])}.new_full({shape}, {code.source(number)})"
     edits = (code.replace(call, flat(text)),)

@@ -46,7 +46,10 @@ def _extreme(spot: Spot) -> Fix | None:
     module = code.name_for(spot.dialect.arrays) if spot.dialect is not None else None
     if module is None:
         return None
-    message = f"compare on the device with `{module}.{name}`; if one is NaN, so is the result"
+    message = (
+        f"compare on the device with `{module}.{name}`: a new array, with the gradients of both; "
+        "if one is NaN, so is the result"
+    )
     edit = code.replace(call.func, f"{module}.{name}")
     return Fix(message, (edit,), Applicability.UNSAFE)
 

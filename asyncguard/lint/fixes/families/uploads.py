@@ -56,7 +56,7 @@ def _move(spot: Spot) -> Fix | None:
     if _is_small(code, call.func.value):
         return Fix(_SMALL, (flag,), Applicability.UNSAFE)
     known = _loaders(spot, call.func.value)
-    if not known:
+    if not known or not all(map(_collates, known)):
         message = f"upload `{text}` without waiting, once it is in pinned memory"
         return Fix(message, (flag,), Applicability.SHOWN)
     return _of_loaders(spot, call.func.value, flag, known)
@@ -80,6 +80,14 @@ def _of_loaders(spot: Spot, value: ast.expr, flag: Edit, known: Sequence[ast.Cal
         f"pin the batches, and upload `{text}` without waiting; pinned memory is never swapped"
     )
     return Fix(message, (flag, *(pin for pin in pins if pin is not None)), Applicability.UNSAFE)
+
+
+def _collates(loader: ast.Call) -> bool:
+    """Whether a loader makes its batches itself, of tensors, and no function of the program."""
+    told = {keyword.arg: keyword.value for keyword in loader.keywords}
+    size = told.get("batch_size")
+    is_whole = isinstance(size, ast.Constant) and size.value is None
+    return "collate_fn" not in told and not is_whole
 
 
 def _gives_tensors(code: Code, loader: ast.Call) -> bool:
