@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asyncguard.pytest_limits import of_marker
+from tests import warm
 from tests.frameworks import require
 
 require("torch")
@@ -25,9 +26,11 @@ LOOP = """
 """
 
 
-def run(pytester: pytest.Pytester, test: str) -> pytest.RunResult:
+def run(pytester: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
+    """Run a test in a process of its own, where nothing of asyncguard is loaded."""
     pytester.makepyfile(LOOP + test)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    python = warm.python("torch", "torch._dynamo", "pytest")  # an optimizer imports `_dynamo`
+    return pytester.run(*python, "-m", "pytest", "-p", "no:cacheprovider", *options)
 
 
 def test_a_test_within_its_limit_passes(pytester: pytest.Pytester) -> None:
@@ -170,7 +173,8 @@ WAITS = """
 
 def plain(pytester: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
     pytester.makepyfile(WAITS + test)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+    python = warm.python("torch", "torch._dynamo", "pytest")
+    return pytester.run(*python, "-m", "pytest", "-p", "no:cacheprovider", *options)
 
 
 THREE = """
