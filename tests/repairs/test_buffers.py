@@ -70,6 +70,11 @@ def test_a_name_that_the_module_has_is_not_taken() -> None:
         ("(nn.Module)", "(Base)"),
         ("    def forward(self, x)", "    @staticmethod\n    def forward(self, x)"),
         (MADE, "        self = self.inner\n" + MADE),
+        (
+            "def train(",
+            "class Other(Net):\n    def __init__(self):\n        nn.Module.__init__(self)\n\n"
+            "def train(",
+        ),
     ],
 )
 def test_a_constant_that_may_be_seen_elsewhere_is_no_buffer(before: str, after: str) -> None:

@@ -6,7 +6,7 @@ from functools import cache
 
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import is_repeated
-from asyncguard.lint.fixes.families.stack import MOST
+from asyncguard.lint.fixes.transfers import MOST
 from asyncguard.lint.labels import labels
 from asyncguard.model import Finding
 

@@ -228,6 +228,11 @@ class Code:
         return Edit(first, 0, last + 1, 0, "")
 
     @cached_property
+    def width(self) -> int:
+        """How many characters a line of the file has at most: as many as it has, up to 100."""
+        return min(100, max([79, *map(len, self.lines)]))
+
+    @cached_property
     def imports(self) -> dict[str, str]:
         """Return what module-level names stand for: `F` -> `torch.nn.functional`."""
         return dict(_imported(self.tree.body))

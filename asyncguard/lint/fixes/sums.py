@@ -240,9 +240,27 @@ def _constants(statement: ast.stmt) -> dict[tuple[str, str], ast.Constant]:
             entries = zip(value.keys, value.values, strict=True)
             pairs += [(name, key, number) for key, number in entries if key is not None]
         for name, key, number in pairs:
-            if isinstance(number, ast.Constant):
-                found.setdefault((name, written(key)), number)
+            if (constant := _as_constant(number)) is not None:
+                found.setdefault((name, written(key)), constant)
     return found
+
+
+def _as_constant(node: ast.expr) -> ast.Constant | None:
+    """Return a constant, with a sign too, and infinity as `float("inf")` or `math.inf`."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _as_constant(node.operand)
+        is_number = inner is not None and _is_number(inner)
+        return ast.Constant(-inner.value) if is_number else None  # type: ignore[union-attr,operator]
+    if isinstance(node, ast.Attribute) and dotted(node) in {"math.inf", "np.inf", "torch.inf"}:
+        return ast.Constant(float("inf"))
+    if isinstance(node, ast.Call) and dotted(node.func) == "float" and len(node.args) == 1:
+        text = node.args[0]
+        is_infinite = isinstance(text, ast.Constant) and str(text.value).strip("+-") in _INFINITE
+        return ast.Constant(float(text.value)) if is_infinite else None  # type: ignore[attr-defined]
+    return node if isinstance(node, ast.Constant) else None
+
+
+_INFINITE = frozenset({"inf", "infinity", "Inf", "Infinity"})
 
 
 def _is_number(node: ast.Constant) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
 from asyncguard.lint.fixes.constant import (
     Constant,
     constant_of,
@@ -66,7 +66,8 @@ def _fix(spot: Spot, constant: Constant, place: Place, taken: set[str]) -> Fix:
     edits = (code.insert_after(place.begun, line), code.replace(spot.node, use))
     message = (
         f"keep the constant in a buffer, `{name}`, which moves with the module; a cast of the "
-        "module, such as `.half()`, casts floats in it, too"
+        "module, such as `.half()`, casts floats in it, too, and a module that was pickled before "
+        "has none"
     )
     return Fix(message, edits, Applicability.UNSAFE)
 
@@ -92,8 +93,20 @@ def _place(spot: Spot) -> Place | None:
     me, at_begin = _own_name(method), _own_name(begin)
     if len(begun) != 1 or not code.is_alone(begun[0]) or not (me and at_begin):
         return None
+    if _is_begun_otherwise(code, owner):
+        return None
     assert isinstance(begun[0], ast.Expr)
     return Place(owner, me, begun[0], at_begin, _makes_layers(code, begin))
+
+
+def _is_begun_otherwise(code: Code, owner: ast.ClassDef) -> bool:
+    """Whether a subclass in the file has an `__init__` that leaves out its parent's."""
+    for part in parsed.walk(code.tree):
+        if isinstance(part, ast.ClassDef) and owner.name in {dotted(base) for base in part.bases}:
+            begins = (s for s in part.body if isinstance(s, FUNCTIONS) and s.name == "__init__")
+            if any(not any(map(_begins_module, begin.body)) for begin in begins):
+                return True
+    return False
 
 
 def _own_name(method: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
