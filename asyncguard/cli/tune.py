@@ -50,6 +50,11 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--timeout", metavar="SECONDS", type=float, help="stop a run that takes longer"
     )
+    parser.add_argument(
+        "--exclude", metavar="PATTERN", action="append", default=[],
+        help="leave files and folders of such names out of the copy; may be repeated (files of "
+        "more than 16 MiB, and of 1 MiB that git ignores, are linked, not copied)",
+    )  # fmt: skip
     parser.add_argument("script", nargs=argparse.REMAINDER, help="script to run, and its arguments")
 
 
@@ -67,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     options = ("--sim", arguments.sim) if arguments.sim else ()
     request = Request(
         tuple(program), options, arguments.unsafe_fixes, arguments.branch, arguments.in_place,
-        arguments.keep, arguments.timeout,
+        arguments.keep, arguments.timeout, tuple(arguments.exclude),
     )  # fmt: skip
     found = tune(request)
     screens.write(sys.stdout, "".join(f"{line}\n" for line in _lines(found, request.unsafe)))

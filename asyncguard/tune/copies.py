@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from pathlib import Path
 
 from asyncguard.model import AsyncguardError
@@ -15,7 +16,8 @@ LEFT_OUT = frozenset({
     ".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".asyncguard_cache",
     ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".nox",
 })  # fmt: skip
-MOST = 1 << 30  # bytes; of more, a copy takes too long to be made without asking
+MOST = 1 << 29  # bytes that are copied in all; the rest is linked
+LARGE, SMALL = 1 << 24, 1 << 20  # bytes; larger files are data, of those that git ignores too
 
 
 def folder_of(script: Path) -> Path:
@@ -24,17 +26,69 @@ def folder_of(script: Path) -> Path:
     return here if script.resolve().is_relative_to(here) else script.resolve().parent
 
 
-def copied(folder: Path, target: Path) -> None:
-    """Copy a folder; raises AsyncguardError where it is too large or cannot be read."""
-    size = sum(map(_size, _files(folder)))
-    if size > MOST:
-        raise AsyncguardError(
-            f"{folder} holds {size >> 20:,} MiB: run `asyncguard tune` in the script's own folder"
-        )
+def copied(folder: Path, target: Path, exclude: Sequence[str] = ()) -> dict[Path, tuple[int, int]]:
+    """Copy a folder but for what patterns of `exclude` name; raises AsyncguardError if it cannot.
+
+    Large files, and those that git ignores, if they are not small, are data: links to them stand in
+    the copy. Returns these files, with their sizes and the times they were written at, in ns.
+    """
+    ignored, shared, left = _ignored(folder), {}, MOST
     try:
-        shutil.copytree(folder, target, ignore=_ignored, symlinks=True)
-    except (OSError, shutil.Error) as error:
+        for directory, folders, names in os.walk(folder):
+            here = target / Path(directory).relative_to(folder)
+            here.mkdir(parents=True, exist_ok=True)
+            parts = [Path(directory, name) for name in sorted((*folders, *names))]
+            kept = [part for part in parts if not _is_left_out(folder, part, exclude)]
+            folders[:] = [part.name for part in kept if part.is_dir() and not part.is_symlink()]
+            for part in kept:
+                if part.is_symlink():
+                    (here / part.name).symlink_to(os.readlink(part))
+                elif part.is_file():
+                    status = part.stat()
+                    is_ignored = any(name in ignored for name in _names(folder, part))
+                    if status.st_size > min(left, SMALL if is_ignored else LARGE):
+                        (here / part.name).symlink_to(part.resolve())
+                        shared[part] = status.st_size, status.st_mtime_ns
+                    else:
+                        left -= status.st_size
+                        shutil.copy2(part, here / part.name)
+    except OSError as error:
         raise AsyncguardError(f"{folder} cannot be copied: {error}") from error
+    return shared
+
+
+def require_same(shared: Mapping[Path, tuple[int, int]]) -> None:
+    """Raise AsyncguardError if a program wrote to a file that its copy shares with the folder."""
+    for path, known in shared.items():
+        status = path.stat() if path.exists() else None
+        if status is None or (status.st_size, status.st_mtime_ns) != known:
+            raise AsyncguardError(
+                f"{path}: the program writes to it, and it is too large to be copied; "
+                f"leave it out: --exclude {path.name}"
+            )
+
+
+def _is_left_out(folder: Path, path: Path, exclude: Sequence[str]) -> bool:
+    names = path.relative_to(folder).as_posix(), path.name
+    return path.name in LEFT_OUT or any(
+        fnmatch(name, pattern.rstrip("/")) for name in names for pattern in exclude
+    )
+
+
+def _names(folder: Path, path: Path) -> Iterator[str]:
+    """Yield a path and the folders around it, as seen from the folder."""
+    inner = path.relative_to(folder)
+    yield from (part.as_posix() for part in (inner, *inner.parents))
+
+
+def _ignored(folder: Path) -> frozenset[str]:
+    """Return the files and folders that git ignores, as seen from the folder; none without git."""
+    command = ["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
+    try:
+        found = _git(folder, *command)
+    except AsyncguardError:
+        return frozenset()
+    return frozenset(name.rstrip("/") for name in found.split("\0") if name)
 
 
 def linked(folder: Path, scratch: Path) -> None:
@@ -45,34 +99,13 @@ def linked(folder: Path, scratch: Path) -> None:
             link.symlink_to(beside)
 
 
-def _ignored(directory: str, names: list[str]) -> set[str]:
-    """Leave out environments, caches, and what is not a regular file, a folder or a link."""
-    return {name for name in names if name in LEFT_OUT or _is_special(Path(directory, name))}
-
-
-def _is_special(path: Path) -> bool:
-    return not (path.is_symlink() or path.is_dir() or path.is_file())
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for directory, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if name not in LEFT_OUT]
-        yield from (Path(directory, name) for name in names)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.lstat().st_size
-    except OSError:
-        return 0
-
-
 @contextmanager
-def branch(folder: Path, name: str, scratch: Path) -> Iterator[Path]:
+def branch(folder: Path, name: str, scratch: Path, committed: Sequence[str]) -> Iterator[Path]:
     """Check out a new branch of the folder's repository beside it; yield the folder in there.
 
-    Raises AsyncguardError where there is no repository, the name is taken, or changes are not
-    committed, which the branch would lack.
+    In the end a branch that is not among the `committed` ones is deleted. Raises AsyncguardError
+    where there is no repository, the name is taken, or changes are not committed, which the branch
+    would lack.
     """
     root = Path(_git(folder, "rev-parse", "--show-toplevel"))
     if _git(root, "status", "--porcelain", "--untracked-files=no"):
@@ -83,16 +116,13 @@ def branch(folder: Path, name: str, scratch: Path) -> Iterator[Path]:
         yield tree / folder.resolve().relative_to(root.resolve())
     finally:
         _git(root, "worktree", "remove", "--force", str(tree))
+        if name not in committed:
+            _git(root, "branch", "--quiet", "-D", name)
 
 
 def commit(folder: Path, message: str) -> None:
     """Commit what has changed in a checkout; raises AsyncguardError."""
     _git(folder, "commit", "--quiet", "--all", "--message", message)
-
-
-def delete_branch(folder: Path, name: str) -> None:
-    """Delete a branch on which nothing was committed."""
-    _git(folder, "branch", "--quiet", "-D", name)
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -30,6 +30,7 @@ class Request:
     in_place: bool = False  # whether to write them into the folder, if the outputs are equal
     keep: Path | None = None  # a folder for the traces and the patch
     seconds: float | None = None  # the longest that a run may take
+    exclude: tuple[str, ...] = ()  # patterns of files that copies share with the folder
 
 
 @dataclass(frozen=True)
@@ -83,15 +84,15 @@ def _tuned(request: Request, script: Path, scratch: Path, stack: ExitStack) -> T
     traces = (request.keep or scratch).resolve()
     traces.mkdir(parents=True, exist_ok=True)
     old, new = scratch / "old", scratch / "new"  # each run finds the folder as it was
-    copies.copied(folder, old)
+    shared = copies.copied(folder, old, request.exclude)
     committed: list[str] = []
     if request.branch is None:
-        copies.copied(folder, new)
+        copies.copied(folder, new, request.exclude)
     else:
-        stack.callback(_drop_unless, committed, folder, request.branch)
-        new = stack.enter_context(copies.branch(folder, request.branch, scratch))
+        new = stack.enter_context(copies.branch(folder, request.branch, scratch, committed))
     copies.linked(folder, scratch)
     before = run(old, program, request.options, traces / "before.json", request.seconds)
+    copies.require_same(shared)
     steps, left = plan(new, before.record, unsafe=request.unsafe)
     outcome = fix_files([step.finding for step in steps], unsafe=request.unsafe, write=True)
     patch = outcome.diff.replace(f"{new.as_posix().lstrip('/')}/", "")
@@ -122,16 +123,10 @@ def _without_noise(
 ) -> Comparison:
     """Compare the outputs once more, without what differs in another run of the old program."""
     same, trace = scratch / "again", scratch / "again.json"
-    copies.copied(folder, same)
+    copies.copied(folder, same, request.exclude)
     again = run(same, program, request.options, trace, request.seconds)
     after = found.after.output if found.after is not None else ""
     return outputs.compare(found.before.output, after, again.output)
-
-
-def _drop_unless(committed: Sequence[str], folder: Path, name: str) -> None:
-    """Delete a branch that nothing was committed on."""
-    if name not in committed:
-        copies.delete_branch(folder, name)
 
 
 def _message(steps: Sequence[Step], folder: Path) -> str:

@@ -46,15 +46,17 @@ class Step(NamedTuple):
 def plan(folder: Path, record: TraceRecord, *, unsafe: bool) -> tuple[list[Step], list[Finding]]:
     """Return the repairs to make, best first, and the findings that waited but have none.
 
-    Raises AsyncguardError where a traced file cannot be checked.
+    A repair that is predicted to save nothing is not made. Raises AsyncguardError where a traced
+    file cannot be checked.
     """
     hot = _hot_sites(folder, record)
     found = [finding for path in sorted(hot) for finding in _repaired(path, hot[path])]
     chosen = choose(_unique(found), unsafe=unsafe)
-    done = {(f.path, f.line) for f in found if f.fix in chosen.values()}
+    steps = _ranked(record, [_step(finding, hot) for finding in chosen])
+    made = [step for step in steps if step.saving_ns is None or step.saving_ns > 0]
+    done = {(f.path, f.line) for f in found if f.fix in [step.finding.fix for step in made]}
     left = [finding for finding in found if (finding.path, finding.line) not in done]
-    steps = [_step(finding, hot) for finding in chosen]
-    return _ranked(record, steps), left
+    return made, left
 
 
 def _hot_sites(folder: Path, record: TraceRecord) -> dict[Path, dict[int, list[SiteStats]]]:

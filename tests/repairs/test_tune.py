@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from asyncguard import cli
-from asyncguard.tune import outputs
+from asyncguard.model import AsyncguardError
+from asyncguard.tune import copies, outputs
 from tests.frameworks import require
 
 require("torch")
@@ -188,3 +189,52 @@ def test_what_lies_beside_the_folder_is_found(
     Path("train.py").write_text(text)
     assert tune("--unsafe-fixes", "train.py") == 0
     assert "outputs: equal\n" in capsys.readouterr().out
+
+
+def test_data_is_linked_or_left_out_and_never_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copies, "LARGE", 100)
+    monkeypatch.setattr(copies, "SMALL", 10)
+    folder, target = tmp_path / "folder", tmp_path / "target"
+    (folder / "data").mkdir(parents=True)
+    for name, size in (("a.py", 50), ("large.bin", 101), ("data/b.bin", 20), ("data/c.txt", 5)):
+        (folder / name).write_bytes(b"x" * size)
+    (folder / "notes").mkdir()
+    (folder / ".gitignore").write_text("data/\n")
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    shared = copies.copied(folder, target, ["notes"])
+    assert {path.name for path in shared} == {"large.bin", "b.bin"}
+    assert (target / "data" / "b.bin").is_symlink()
+    assert not (target / "a.py").is_symlink()
+    assert not (target / "data" / "c.txt").is_symlink()
+    assert not (target / "notes").exists()
+    copies.require_same(shared)
+    (target / "large.bin").write_bytes(b"y")
+    with pytest.raises(AsyncguardError, match=r"leave it out: --exclude large\.bin"):
+        copies.require_same(shared)
+
+
+def test_a_branch_of_a_tree_with_changes_is_refused_with_the_reason(
+    script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git("init", "--quiet")
+    git("add", "train.py")
+    git("commit", "--quiet", "-m", "first")
+    script.write_text(f"{TRAIN}\n")
+    assert tune("--branch", "tuned", "train.py") == 2
+    assert "has changes that are not committed" in capsys.readouterr().err
+    assert git("branch", "--list", "tuned") == ""
+
+
+def test_a_repair_that_is_predicted_to_save_nothing_is_not_made(
+    script: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "asyncguard.tune.plan._ranked",
+        lambda record, steps: [step._replace(saving_ns=0) for step in steps],
+    )
+    assert tune("--unsafe-fixes", "train.py") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("No repair for what waited in this run")
+    assert "Left as they are: train.py:17, train.py:18" in shown
