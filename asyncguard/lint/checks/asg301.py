@@ -63,6 +63,12 @@ VALID = [
         optimizer.step()
         first, second = torch.stack([loss, loss * 2]).tolist()
 """,
+    TORCH_LOOP
+    + """\
+        optimizer.step()
+        first, second = torch.stack([loss, loss * 2]).tolist()
+        names = y.item()
+""",
     """\
 import torch
 def train(model, loader, optimizer):
@@ -140,6 +146,8 @@ def check(analysis: FileAnalysis) -> Iterator[Report]:
         rare = site.context.guarded
         if site.point.kind not in READS or rare or site.subject is None or place is None:
             continue
+        if _is_one_transfer(site.subject):
+            continue
         if site.via is None and _of_elements(site, indices):
             yield report_site(site, CODE, EACH)
         else:
@@ -202,6 +210,12 @@ def _of_elements(site: Site, indices: Indices) -> bool:
     # What the loop itself makes may hang on an earlier read.
     made = indices.assigned(record.node) - targets
     return type(record.node) is cst.For and not made & names_in(site.subject)
+
+
+def _is_one_transfer(subject: cst.CSTNode) -> bool:
+    """Whether what is read are several values already, stacked for one transfer."""
+    function = subject.func if isinstance(subject, cst.Call) else None
+    return isinstance(function, cst.Attribute) and function.attr.value == "stack"
 
 
 def _targets(record: LoopRecord) -> frozenset[str]:
