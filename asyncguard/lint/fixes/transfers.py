@@ -15,9 +15,7 @@ from asyncguard.lint.fixes.words import dialects, words
 
 MOST = 16  # values that are stacked one by one
 _METERS, _NOTING = words("method.meter"), words("method.noting")
-_TAKING = frozenset(
-    {"print", "float", "round", "abs", "max", "min", "str", "format", "sum", "dict"}
-)
+_TAKING = words("call.takes_floats")
 
 
 class Read(NamedTuple):
