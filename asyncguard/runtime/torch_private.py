@@ -46,6 +46,7 @@ NAMES: dict[str, Name] = {
     "storage_use_count": Name("torch._C._storage_Use_Count"),
     "new_shared": Name("torch.UntypedStorage._new_shared"),
     "storage_to": Name("torch._utils._to"),
+    "nn": Name("torch._C._nn"),
     "parse_to": Name("torch._C._nn._parse_to"),
     "nested": Name("torch._C._nested"),
     "FakeTensor": Name("torch._subclasses.FakeTensor"),
@@ -107,6 +108,10 @@ ATTRIBUTES: tuple[Name, ...] = (
     Name("torch.ops.aten.add.Tensor._overloadname"),
     Name("torch.ops.aten.add.Tensor._overloadpacket"),
     Name("torch.ops.aten.add.Tensor._op"),
+    Name("torch._ops.OpOverload.redispatch"),
+    Name("torch._C._dispatch_has_kernel_for_dispatch_key"),
+    Name("torch._C._dispatch_dump"),
+    Name("torch._C.DispatchKeySet"),
     Name("torch.utils._device.CURRENT_DEVICE"),
     Name("torch.utils._python_dispatch.TorchDispatchMode.is_infra_mode"),
     Name("torch.utils._python_dispatch.TorchDispatchMode._should_skip_dynamo", since="2.11"),
@@ -137,9 +142,10 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "_cuda_resetAccumulatedMemoryStats", "_cuda_resetPeakMemoryStats", "_cuda_setDevice",
         "_cuda_setMemoryFraction", "_cuda_set_sync_debug_mode", "_cuda_sleep",
         "_cuda_synchronize", "_get_accelerator", "_group_tensors_by_device_and_dtype",
-        "_has_cuda", "_scatter",
+        "_broadcast", "_broadcast_coalesced", "_gather", "_has_cuda", "_scatter",
     ),
     "torch._C._nested": ("nested_tensor",),
+    "torch._C._nn": ("_parse_to",),
     "torch._subclasses.fake_tensor": ("FakeTensorMode.__enter__",),
     "torch.autograd.profiler": ("_supported_activities",),
     "torch.cuda": (
@@ -258,6 +264,24 @@ def queue_callback(callback: Any) -> None:
     sys.modules["torch.autograd"].Variable._execution_engine.queue_callback(callback)
 
 
+def registration(overload: Any, key: str) -> str:
+    """Where the kernel of an operator for a dispatch key was registered; "" where there is none."""
+    if not isinstance(overload, sys.modules["torch"]._ops.OpOverload):
+        return ""
+    C, name = sys.modules["torch"]._C, overload.name()  # noqa: N806
+    if not C._dispatch_has_kernel_for_dispatch_key(name, key):
+        return ""
+    lines = C._dispatch_dump(name).splitlines()
+    return next((line for line in lines if line.startswith(f"{key}: ")), "")
+
+
+def redispatch(overload: Any, key: str) -> Any:
+    """What runs an operator's kernel for a dispatch key."""
+    C = sys.modules["torch"]._C  # noqa: N806
+    keys = C.DispatchKeySet(getattr(C.DispatchKey, key))
+    return lambda *args, **kwargs: overload.redispatch(keys, *args, **kwargs)
+
+
 def default_device() -> Any:
     """What `torch.set_default_device` or `with torch.device(...)` says in this thread, or None."""
     return sys.modules["torch.utils._device"].CURRENT_DEVICE
@@ -295,8 +319,3 @@ def is_profiling(torch: Any) -> bool:
     """Whether the user profiles, in any thread: `_profiler_enabled` tells of the calling one."""
     here = torch.autograd._profiler_enabled()
     return bool(here or getattr(torch.autograd.profiler, "_is_profiler_enabled", False))
-
-
-def has_cuda(torch: Any) -> bool:
-    """Whether this is a build of torch for CUDA, or CUDA is simulated."""
-    return hasattr(torch._C, "_cuda_getDeviceCount")

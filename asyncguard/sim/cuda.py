@@ -11,14 +11,17 @@ import torch.cuda.nvtx
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
+from asyncguard.sim import refusals
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Machine, NotSimulated
+from asyncguard.sim.refusals import refusal
 from asyncguard.sim.streams import Classes
 
 VERSION = "13.0"  # of CUDA, as torch.version.cuda tells
 _CLOCK_GHZ = 1.7  # of torch.cuda._sleep, which counts cycles
-_UNSUPPORTED = ("CUDAGraph", "graph", "make_graphed_callables", "MemPool", "use_mem_pool",
-                "ExternalStream", "caching_allocator_alloc", "CUDAPluggableAllocator")  # fmt: skip
+# Settings that builds for CUDA keep themselves.
+_SETTINGS = tuple(f"_cuda_{verb}_{name}" for verb in ("get", "set")
+                  for name in ("cudnn_benchmark_limit", "conv_benchmark_empty_cache"))  # fmt: skip
 
 
 def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
@@ -27,17 +30,13 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     functions["_cuda_sleep"] = lambda cycles: machine.enqueue(int(cycles / _CLOCK_GHZ), "sleep")
     for name, function in functions.items():
         yield Place(private.C, name), function
-    yield Place(private.C, "_scatter"), _scatter
-    yield Place(private.C, "__getattr__"), _missing
+    for function in (_scatter, _gather, _broadcast, _broadcast_coalesced):
+        yield Place(private.C, function.__name__), function
     yield Place(private.C, "_has_cuda"), True
     yield Place(torch.version, "cuda"), VERSION
     yield from _state(machine)
     yield from _streams(machine)
-    for name in _UNSUPPORTED:
-        refuse = _unsupported(f"torch.cuda.{name}")
-        if isinstance(getattr(torch.cuda, name), type):  # which annotations may name
-            refuse = type(name, (), {"__new__": refuse, "__module__": "torch.cuda"})
-        yield Place(torch.cuda, name), refuse
+    yield from refusals.replacements({*functions, *_SETTINGS})
 
 
 def _state(machine: Machine) -> Iterator[tuple[Place, Any]]:
@@ -95,7 +94,7 @@ def _devices(machine: Machine) -> dict[str, Callable[..., Any]]:
         "_cuda_isInBadFork": lambda: False,
         "_cuda_isCurrentStreamCapturing": lambda: False,
         "_cuda_get_sync_debug_mode": lambda: 0,
-        "_cuda_set_sync_debug_mode": _unsupported("torch.cuda.set_sync_debug_mode"),
+        "_cuda_set_sync_debug_mode": refusal("torch.cuda.set_sync_debug_mode"),
         "_cuda_getCompiledVersion": lambda: 13_000,
     }
 
@@ -106,6 +105,9 @@ def _memory(machine: Machine) -> dict[str, Callable[..., Any]]:
             act(machine.device.memory if index is None else machine.devices[index].memory)
 
         return on
+
+    def set_fraction(fraction: float, index: int) -> None:
+        machine.devices[index].memory.fraction = fraction
 
     def empty_cache() -> None:
         machine.wait_device()
@@ -118,8 +120,8 @@ def _memory(machine: Machine) -> dict[str, Callable[..., Any]]:
         "_cuda_resetAccumulatedMemoryStats": each(lambda memory: None),
         "_cuda_emptyCache": empty_cache,
         "_cuda_getAllocatorBackend": lambda: "native",
-        "_cuda_setMemoryFraction": lambda fraction, index: None,
-        "_cuda_getMemoryFraction": lambda index: 1.0,
+        "_cuda_setMemoryFraction": set_fraction,
+        "_cuda_getMemoryFraction": lambda index: machine.devices[index].memory.fraction,
     }
 
 
@@ -285,18 +287,17 @@ def _scatter(
     return [part.to(torch.device("cuda", device)) for part, device in pairs]
 
 
-class _Missing(NotSimulated, AttributeError):  # noqa: N818  reads as what is the case
-    """A part of torch._C that is not simulated; to `hasattr`, it is not there."""
+def _gather(tensors: Any, dim: int, device: int | None = None) -> Any:
+    """The tensors in one, on a device; -1: on the host."""
+    place = torch.device("cpu") if device == -1 else torch.device("cuda", device or 0)
+    return torch.cat([tensor.to(place) for tensor in tensors], dim)
 
 
-def _missing(name: str) -> Any:
-    if name.startswith(("_cuda", "_accelerator", "_CUDA", "_Cuda", "_broadcast", "_gather")):
-        raise _Missing(f"torch._C.{name}")
-    raise AttributeError(f"module 'torch._C' has no attribute {name!r}")
+def _broadcast(tensor: Any, devices: Any) -> list[Any]:
+    """The tensor on each device."""
+    return [tensor.to(torch.device("cuda", device)) for device in devices]
 
 
-def _unsupported(name: str) -> Any:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotSimulated(name)
-
-    return refuse
+def _broadcast_coalesced(tensors: Any, devices: Any, buffer_size: int) -> list[list[Any]]:
+    """The tensors on each device."""
+    return [[tensor.to(torch.device("cuda", each)) for tensor in tensors] for each in devices]

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from importlib import import_module
-from typing import Any
+from typing import Any, List  # noqa: UP035
 
 import torch
 import torch.amp.autocast_mode
@@ -47,7 +47,7 @@ def replacements(
     yield Place(threading.Thread, "start"), _start(machine, entered)
     yield (
         Place(private.foreach_utils, "_get_fused_kernels_supported_devices"),
-        lambda: ["cuda", "cpu"],
+        _fused_devices,
     )
     # Their two forms round differently; the CPU's is the loop.
     for name, loop in _LOOPS.items():
@@ -56,12 +56,19 @@ def replacements(
     activities = frozenset({ProfilerActivity.CPU, ProfilerActivity.CUDA})
     yield Place(torch.autograd.profiler, "_supported_activities"), lambda: activities
     yield Place(torch, "ctc_loss"), _ctc_loss()
+    # Nothing is computed by cuDNN, which builds for CUDA would ask to pack an LSTM's weights.
+    yield Place(torch.backends.cudnn, "is_acceptable"), lambda tensor: False
     for name in ("svd", "svdvals"):
         yield Place(torch.linalg, name), _without_driver(getattr(torch.linalg, name))
     yield Place(private.builtins, "_find_builtin"), _finding()
     yield Place(private.C, "_group_tensors_by_device_and_dtype"), _grouping()
     if torch.distributed.is_available():
         yield from _distributed()
+
+
+# torch.jit.script reads this.
+def _fused_devices() -> List[str]:  # noqa: UP006
+    return ["cuda", "cpu"]
 
 
 def _autocast(machine: Machine) -> Iterator[tuple[Place, Any]]:

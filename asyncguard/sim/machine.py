@@ -18,7 +18,7 @@ import torch
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.hub import hub, state
 from asyncguard.sim.idle import Idle
-from asyncguard.sim.memory import Holder, Memory
+from asyncguard.sim.memory import Block, Holder, Memory, OutOfMemory
 from asyncguard.sim.profiles import Profile
 from asyncguard.timeline.virtual import Event, Run, Stream, VirtualTimeline
 
@@ -34,15 +34,52 @@ class NotSimulated(AsyncguardError, NotImplementedError):  # noqa: N818  reads a
 
 
 class Device(Holder):
-    """One simulated device."""
+    """One simulated device. It outlives a simulation, and so do its tensors for the next one."""
 
-    def __init__(self, index: int, profile: Profile) -> None:
+    def __init__(self, index: int) -> None:
         self.index = index
         self.device = torch.device("cuda", index)
-        self.memory = Memory(profile.memory_bytes)
+        self.memory = Memory(0)
+
+    def take(self, nbytes: int) -> Block:
+        """Memory for one storage; raises torch.cuda.OutOfMemoryError as CUDA does."""
+        try:
+            return Block(self, nbytes)
+        except OutOfMemory as error:
+            raise self.out_of_memory(nbytes) from error
+
+    def out_of_memory(self, nbytes: int) -> RuntimeError:
+        """What torch.cuda raises where so many bytes are not to be had."""
+        memory = self.memory
+        error: RuntimeError = torch.cuda.OutOfMemoryError(
+            f"CUDA out of memory. Tried to allocate {_size(nbytes)}. GPU {self.index} has a total"
+            f" capacity of {_size(memory.total)} of which {_size(memory.free_bytes)} is free."
+            f" {_size(memory.allocated)} is allocated by PyTorch (asyncguard simulates this device:"
+            " see the profiles of simulate_cuda)"
+        )
+        return error
 
     def __repr__(self) -> str:
         return str(self.device)
+
+
+_devices: list[Device] = []  # all that there have been in this process
+# By the address of what they stand for, which is all that operators are given of them.
+_generators: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+
+def _device(index: int) -> Device:
+    while len(_devices) <= index:
+        _devices.append(Device(len(_devices)))
+    return _devices[index]
+
+
+def _size(nbytes: int) -> str:
+    """A size as CUDA's allocator writes it."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if nbytes >= unit:
+            return f"{nbytes / unit:.2f} {name}"
+    return f"{nbytes} bytes"
 
 
 class _Current(threading.local):
@@ -65,24 +102,40 @@ class Machine:
     def __init__(self, profile: Profile, devices: int, host: str) -> None:
         self.profile = profile
         self.timeline = VirtualTimeline(launch_latency_ns=profile.launch_latency_ns)
-        self.devices = tuple(Device(index, profile) for index in range(devices))
+        self.devices = tuple(_device(index) for index in range(devices))
         self.current = _Current()
-        # By the address of what they stand for, which is all that operators are given of them.
-        self.generators: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self.generators = _generators
         self.is_running = False
+        self.is_used = False  # whether anything has asked for a device
+        self.is_bad_fork = False  # whether this process was forked from one that had
         self.lock = threading.RLock()
         self.is_measured = host == "measured"
         self.idle = Idle()
         self._serials = itertools.count()
         self._left = 0  # when the host last left the simulation's own work
 
+    def begin(self) -> None:
+        """Give the devices the profile's memory; tensors of earlier simulations hold theirs."""
+        for device in self.devices:
+            device.memory.begin(self.profile.memory_bytes)
+
     @property
     def device(self) -> Device:
         """The current device."""
         return self.devices[self.current.device]
 
+    def use(self) -> None:
+        """A device is used; raises RuntimeError in a process in which CUDA could not."""
+        self.is_used = True
+        if self.is_bad_fork:
+            raise RuntimeError(
+                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing,"
+                " you must use the 'spawn' start method"
+            )
+
     def device_at(self, device: torch.device) -> Device:
         """The device of this name; without an index, the current one."""
+        self.use()
         index = self.current.device if device.index is None else device.index
         if not 0 <= index < len(self.devices):
             raise RuntimeError(
@@ -100,6 +153,10 @@ class Machine:
 
     def enqueue(self, duration: int, name: str, device: Device | None = None) -> None:
         """Hand a kernel to the current stream, and tell recorders of it."""
+        if self.is_bad_fork or not self.is_used:
+            self.use()
+        if device is not None and device.index >= len(self.devices):
+            self.device_at(device.device)  # of a simulation that had more: it raises
         with self.lock:
             host = 0 if self.is_measured else self.profile.operator_host_ns
             stream = self.stream(None if device is None else device.index)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapters.torch.operators import is_mask
-from asyncguard.sim import operators
+from asyncguard.sim import kernels, operators
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
@@ -83,16 +83,30 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
             return self._make(op, found, args, kwargs)
         self._check_generator(kwargs, device is not None)
         if device is None:
-            result = op.run(*args, **kwargs)
+            result = self._compute(op, None, args, kwargs)
             if found.opened and op.makes:
                 _open(result)
             return result
         self._agree(op, found, args)
-        result = op.run(*args, **kwargs)
+        if op.own_kernel is not None:
+            with self:
+                return op.own_kernel(*args, **kwargs)
+        if op.refused:
+            kernels.refuse_dtype(op.name.partition("::")[2], op.refused, args)
+        if op.host_only is not None:
+            operators.check_host_only(op, args)
+        result = self._compute(op, device, args, kwargs)
         if op.makes:
             _mark(result, device, op)
         self._take_time(op, device, args, kwargs, result)
         return result
+
+    def _compute(self, op: Operator, device: Device | None, args: Any, kwargs: Any) -> Any:
+        """Run it on the CPU; what the CPU refuses and CUDA would not is run another way."""
+        try:
+            return op.run(*args, **kwargs)
+        except RuntimeError as error:
+            return kernels.recover(op.name, op.run, op.tensors, device, args, kwargs, error)
 
     def _agree(self, op: Operator, found: Operands, args: tuple[Any, ...]) -> None:
         """Check that the operands are on one device, as CUDA does; what is open is there then."""
@@ -144,7 +158,8 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         given = {name: value for name, value in kwargs.items() if name != "pin_memory"}
         if given.get("device") is not None:
             given["device"] = CPU
-        result = op.run(*args, **given)
+        place = target if isinstance(target, Device) else None
+        result = self._compute(op, place, args, given)
         if isinstance(target, Device):
             _mark(result, target, op)
             if op.name == "aten::_to_copy" and found.device is not target:

@@ -58,7 +58,10 @@ def moves(machine: Machine, mover: Mover) -> dict[str, Any]:
         if target is source:
             dtype = request.dtype or tensor.dtype
             return _BASE.to(tensor, dtype, request.non_blocking, request.copy, memory_format=layout)
-        return mover.move(tensor, target, request.dtype, layout)
+        moved = mover.move(tensor, target, request.dtype, layout)
+        if target is None and request.non_blocking:  # CUDA pins what such a copy is made to
+            take_home(moved, PINNED)
+        return moved
 
     def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return move(self, _request(args, kwargs))
@@ -107,11 +110,7 @@ def _request(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Request:
         args = ()
         copy = bool(kwargs.pop("copy", copy))
     args, copy = _without_copy(args, copy)
-    if args and _is_number(args[0]):
-        args = (torch.device("cuda", args[0]), *args[1:])
-    elif not args and _is_number(kwargs.get("device")):
-        kwargs = {**kwargs, "device": torch.device("cuda", kwargs["device"])}
-    device, dtype, non_blocking, layout = private.parse_to(*args, **kwargs)
+    device, dtype, non_blocking, layout = private.nn._parse_to(*args, **kwargs)
     return _Request(device, dtype, non_blocking, copy, layout)
 
 
@@ -120,10 +119,6 @@ def _without_copy(args: tuple[Any, ...], copy: bool) -> tuple[tuple[Any, ...], b
     if args and isinstance(args[0], torch.dtype):
         return (args[:2], bool(args[2])) if len(args) > 2 else (args, copy)
     return (args[:3], bool(args[3])) if len(args) > 3 else (args, copy)
-
-
-def _is_number(device: Any) -> bool:
-    return isinstance(device, int) and not isinstance(device, bool)
 
 
 def _cuda_device(device: Any) -> torch.device:

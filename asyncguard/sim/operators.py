@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from asyncguard.runtime import torch_private as private
-from asyncguard.sim import costs
+from asyncguard.sim import costs, kernels
 
 # Operators that take operands of several devices: which of them, by position; see also `_MIXES`.
 _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
@@ -19,7 +19,6 @@ _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
     "aten::index_put_": (1,),
     "aten::_unsafe_index_put": (1,),
     "aten::_index_put_impl_": (1,),
-    "aten::_pack_padded_sequence": (1,),
     "aten::_pad_packed_sequence": (1,),
     "aten::_pack_padded_sequence_backward": (2,),
     "aten::tensor_split": (1,),
@@ -33,6 +32,12 @@ _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
     "aten::rnn_tanh": (1,),
     "aten::rnn_relu": (1,),
 }
+# Operators an operand of which is the host's only: by position, and what CUDA says.
+_HOST_ONLY: dict[str, tuple[int, str]] = {
+    "aten::_pack_padded_sequence": (
+        1, "'lengths' argument should be a 1D CPU int64 tensor, but got {}D {} {} tensor",
+    ),
+}  # fmt: skip
 # Copies, and operators whose lists go element by element (an optimizer's counters are the host's).
 _MIXES = ("aten::copy", "aten::_copy", "aten::_foreach_", "aten::_fused_", "c10d::", "aten::set_",
           "aten::_to_copy", "aten::_amp_", "aten::is_same_size", "aten::record_stream",
@@ -80,6 +85,10 @@ class Operator:
     is_copy: bool
     is_read: bool
     arguments: tuple[str, ...]
+    tensors: tuple[int, ...]  # the positions of arguments that are tensors
+    refused: tuple[torch.dtype, ...]  # dtypes that CUDA lacks
+    host_only: tuple[int, str] | None
+    own_kernel: Callable[..., Any] | None  # registered for CUDA by the program
 
 
 def describe(func: Any) -> Operator:
@@ -96,7 +105,7 @@ def describe(func: Any) -> Operator:
         makes=makes or name in _PARTS,
         takes_device=any(argument.name == "device" for argument in schema.arguments),
         mixes=name.startswith(_MIXES),
-        host_operands=_HOST_OPERANDS.get(name, ()),
+        host_operands=_HOST_OPERANDS.get(name, ()) or _HOST_ONLY.get(name, ())[:1],
         host_result=_HOST_RESULTS.get(name),
         launches=name not in _WITHOUT_KERNEL and (makes or writes),
         flops=costs.flops_of(func),
@@ -106,6 +115,10 @@ def describe(func: Any) -> Operator:
         is_copy=name in ("aten::copy_", "aten::copy"),
         is_read=name == "aten::_local_scalar_dense",
         arguments=tuple(argument.name for argument in schema.arguments),
+        tensors=tuple(at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"),
+        refused=kernels.REFUSED.get(name.removeprefix("aten::"), ()),
+        host_only=_HOST_ONLY.get(name),
+        own_kernel=kernels.own_kernel(func),
     )
 
 
@@ -113,7 +126,7 @@ def _unknown(func: Any) -> Operator:
     """An operator of higher order: it runs as it is, and what it runs is seen by itself."""
     return Operator(
         str(func), func, True, False, True, (), None, False, None,
-        False, True, False, False, False, (),
+        False, True, False, False, False, (), (), (), None, None,
     )  # fmt: skip
 
 
@@ -127,3 +140,12 @@ def mismatch(op: Operator, args: tuple[Any, ...], device: torch.device, other: i
         f"{start}got {op.arguments[other]} is on cpu, different from other tensors on {device}"
         f" (when checking argument in method wrapper_CUDA_{short})"
     )
+
+
+def check_host_only(op: Operator, args: tuple[Any, ...]) -> None:
+    """Raise what CUDA raises where the device has an operand that is the host's only."""
+    assert op.host_only is not None
+    at, message = op.host_only
+    tensor = args[at]
+    if tensor.is_cuda:
+        raise RuntimeError(message.format(tensor.dim(), tensor.device, tensor.dtype))

@@ -58,7 +58,7 @@ def put(tensor: Any, device: Device) -> None:
     except (NotImplementedError, RuntimeError, ValueError):
         bearer = _bearer(tensor)
     nbytes = 0 if isinstance(bearer, Tensor) else bearer.nbytes()
-    setattr(bearer, _MARK, Block(device, nbytes))
+    setattr(bearer, _MARK, device.take(nbytes))
 
 
 def put_fresh(tensor: Any, device: Device) -> None:

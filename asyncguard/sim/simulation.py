@@ -14,12 +14,11 @@ import torch
 
 from asyncguard import catalogue
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.patch import Place
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import MARK, present
-from asyncguard.sim import cuda, factories, libraries, profiles, storages, tensors
+from asyncguard.sim import cuda, devices, factories, libraries, profiles, storages, tensors
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import HOST_TIMES, Machine
 from asyncguard.sim.mode import Simulated, Watched
@@ -61,6 +60,7 @@ class Simulation:
     def __enter__(self) -> Simulation:
         self._check()
         selftest.run(lambda: Simulation("h200", 1, "fixed"))
+        self.machine.begin()
         with contextlib.ExitStack() as undo:
             undo.callback(self._stand_ins.restore)
             self._stand_ins.place(list(self.replacements()))
@@ -93,9 +93,10 @@ class Simulation:
                 "enter simulate_cuda() before traces and limits: they run on its virtual clock;"
                 " in tests, give the marker max_syncs device='sim'"
             )
-        if private.has_cuda(torch):
+        if torch.cuda.is_available():
             raise AsyncguardError(
-                "simulate_cuda() needs a build of torch for the CPU: this one is for CUDA"
+                "simulate_cuda() is for where no CUDA device is, and here is one: hide it"
+                " (CUDA_VISIBLE_DEVICES=)"
             )
 
     def replacements(self) -> Iterator[tuple[Place, Any]]:
@@ -103,6 +104,7 @@ class Simulation:
         machine, costs = self.machine, self._costs
         mover = tensors.Mover(machine, costs)
         return chain(
+            devices.replacements(),
             tensors.replacements(machine, mover),
             factories.replacements(machine, mover),
             storages.replacements(machine, costs),

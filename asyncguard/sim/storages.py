@@ -32,7 +32,7 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
         source = _place(storage)
         copy = Storage(storage.nbytes()).copy_(storage, False)
         if target is not None:
-            setattr(copy, _MARK, Block(target, copy.nbytes()))
+            setattr(copy, _MARK, target.take(copy.nbytes()))
         on = target or source
         if on is not None and target is not source:
             machine.enqueue(costs.transfer(copy.nbytes(), pinned=False), "copy", on)
@@ -57,7 +57,7 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
         target = resolve(machine, device)
         made = own_new_shared(cls, size, device=CPU if isinstance(target, Device) else target)
         if isinstance(target, Device):
-            setattr(made, _MARK, Block(target, made.nbytes()))
+            setattr(made, _MARK, target.take(made.nbytes()))
         return made
 
     yield Place(Storage, "device"), property(device)

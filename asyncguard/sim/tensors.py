@@ -16,6 +16,7 @@ from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.moves import moves
 from asyncguard.sim.places import PINNED, device_of, mark_of, put, take_home
+from asyncguard.sim.refusals import MissingAttribute
 
 _BASE = private.TensorBase
 _NO_NUMPY = (
@@ -160,7 +161,7 @@ def _host_access() -> dict[str, Any]:
 
     def interface(self: Tensor) -> Any:
         if device_of(self) is not None:
-            raise NotSimulated("torch.Tensor.__cuda_array_interface__")
+            raise MissingAttribute("torch.Tensor.__cuda_array_interface__")
         return own_interface.fget(self)
 
     own_interface = vars(Tensor)["__cuda_array_interface__"]
