@@ -7,22 +7,27 @@ what the lines cost. Needs pygls (extra `lsp`).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
 from pygls.uris import to_fs_path
 
 from asyncguard.gate.accepted import configured, without_accepted
+from asyncguard.lint.checks.asg901 import CODE as UNUSED
+from asyncguard.lint.labels import labels
 from asyncguard.lint.live import Live
-from asyncguard.lint.report import registry
+from asyncguard.lint.program.facts import UNREADABLE
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.source import fixes
+from asyncguard.lint.source.ignores import with_ignores
 from asyncguard.model import (
     Applicability,
     AsyncguardError,
@@ -133,10 +138,11 @@ class Service:
     def hover(self, params: types.HoverParams) -> types.Hover | None:
         """Explain the findings of a line, and say what the last trace saw there."""
         uri, line = params.text_document.uri, params.position.line
+        rules = {label.code: label for label in labels()}
         blocks = [
-            hover.finding(found, registry.find(found.code)) for found in self._at(uri, line, line)
+            *(hover.measured(site, record) for site, record in self._sites(uri, line)),
+            *hover.findings((f, rules[f.code]) for f in self._at(uri, line, line)),
         ]
-        blocks[:0] = [hover.measured(site, record) for site, record in self._sites(uri, line)]
         if not blocks:
             return None
         value = "\n\n".join(blocks)
@@ -145,11 +151,12 @@ class Service:
     def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """Offer the repairs of what is selected, and all safe ones of the document."""
         uri = params.text_document.uri
-        found = self._at(uri, params.range.start.line, params.range.end.line)
+        found = [*self._at(uri, params.range.start.line, params.range.end.line)]
         wanted = params.context.only or [types.CodeActionKind.QuickFix]
         actions: list[types.CodeAction] = []
         if any("quickfix".startswith(str(getattr(kind, "value", kind))) for kind in wanted):
             actions += [self._repair(uri, f, f.fix) for f in found if f.fix and f.fix.edits]
+            actions += [self._repair(uri, f, f.fix) for f in self._silenced(uri, found) if f.fix]
         every = self.checked.get(uri, Checked()).findings
         safe = fixes.choose(every, unsafe=False)
         if safe and (not params.context.only or any(FIX_ALL.startswith(str(k)) for k in wanted)):
@@ -176,8 +183,25 @@ class Service:
             self._tell(str(error))
             return
         if uri in self.server.workspace.text_documents and version == document.version:
+            if any(f.code == UNREADABLE for f in found):
+                found = [*found, *self._still_there(uri)]
             self.checked[uri] = Checked(version, tuple(found))
             self._publish(uri, version, [self._diagnostic(uri, f) for f in found])
+
+    def _still_there(self, uri: str) -> list[Finding]:
+        """Return the last findings whose lines still stand, while the text is no Python."""
+        places: dict[str, list[int]] = {}
+        lines = self.server.workspace.get_text_document(uri).source.splitlines()
+        for number, text in enumerate(lines, 1):
+            places.setdefault(text.strip(), []).append(number)
+        kept = []
+        for found in self.checked.get(uri, Checked()).findings:
+            numbers = places.get(found.source.strip(), [])
+            if found.code != UNREADABLE and numbers:
+                near = min(numbers, key=lambda number: abs(number - found.line))
+                end = min(near + found.end_line - found.line, len(lines))
+                kept.append(replace(found, line=near, end_line=end, fix=None))
+        return kept
 
     def _find(self, path: Path, data: bytes) -> list[Finding]:
         folder = self._folder(path)
@@ -248,6 +272,15 @@ class Service:
             if same and site.source in ("", lines[line].strip()):
                 yield site, record
 
+    def _silenced(self, uri: str, found: Sequence[Finding]) -> list[Finding]:
+        """Return the findings with the comments that silence them, where a comment can stand."""
+        own = [finding for finding in found if finding.code != UNUSED]
+        text = self.server.workspace.get_text_document(uri).source.encode("utf-8", "surrogatepass")
+        try:
+            return with_ignores(own, "", dict.fromkeys((f.path for f in own), text))
+        except AsyncguardError:  # it does not parse at the moment
+            return []
+
     def _repair(self, uri: str, found: Finding, fix: Fix) -> types.CodeAction:
         return types.CodeAction(
             title=f"{fix.message}{_NOTES[fix.applicability]}",
@@ -265,9 +298,22 @@ def _place(found: Finding) -> Edit:
     return Edit(found.line, found.column - 1, found.end_line, found.end_column - 1, "")
 
 
+class Protocol(LanguageServerProtocol):
+    """The protocol, which answers requests that are malformed: an editor waits for each."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        """Read a message; what cannot be read, such as a line before the first, is refused."""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "id" in data and "method" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
+
 def main() -> int:
     """Serve one editor over stdin and stdout until it goes; returns the exit status."""
-    server = LanguageServer(NAME, __version__)
+    server = LanguageServer(NAME, __version__, protocol_cls=Protocol)
     Service(server)
     server.start_io()
     return 0

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from asyncguard.lint.live import Live
 from asyncguard.runtime import store
 from tests.frameworks import require
@@ -18,7 +20,12 @@ from tests.records import record, site
 require("pygls")
 
 from lsprotocol import types  # noqa: E402
+from pygls.exceptions import JsonRpcException  # noqa: E402
 from pygls.lsp.client import BaseLanguageClient  # noqa: E402
+from pygls.lsp.server import LanguageServer  # noqa: E402
+from pygls.protocol import default_converter  # noqa: E402
+
+from asyncguard.lsp import Protocol  # noqa: E402
 
 TRAIN = """\
 import torch
@@ -214,6 +221,57 @@ def test_repairs_are_offered_as_actions(tmp_path: Path) -> None:
         assert len(every.edit.changes[editor.uri("idle.py")]) == 2
         (only,) = await editor.actions("idle.py", 5)
         assert only.kind == every.kind
+        editor.open("train.py", f"{TRAIN}        bad = loss.item() > 1 or loss.item() < 0\n")
+        assert len(await editor.diagnostics()) > 2
+        *_, ignored = (
+            action.edit.changes[editor.uri("train.py")][0]
+            for action in await editor.actions("train.py", 6)
+            if action.title == "silence it with a comment"
+        )
+        assert ignored.new_text == "  # asyncguard: ignore[ASG102]"
+        told = await editor.hover("train.py", 7)  # several findings of one rule
+        assert told.count("/rules/ASG102.html") == 1
+        assert told.count("**ASG102 scalar-conversion**") == 2
+
+    served(tmp_path, work)
+
+
+def test_findings_stay_while_the_text_does_not_parse(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        editor.open("train.py", TRAIN)
+        before = await editor.diagnostics()
+        editor.type("train.py", f"import (\n\n{TRAIN}", 2)
+        error, *after = await editor.diagnostics()
+        assert error.code == "ASG000"
+        assert [d.code for d in after] == [d.code for d in before]
+        assert {d.range.start.line for d in after} == {8}
+
+    served(tmp_path, work)
+
+
+def test_a_malformed_request_is_refused_and_not_left_waiting() -> None:
+    sent: list[dict[str, object]] = []
+    protocol = Protocol(LanguageServer("test", "1", protocol_cls=Protocol), default_converter())
+    protocol._send_response = lambda id, **said: sent.append({"id": id, **said})
+    where = {"textDocument": {"uri": "file:///a.py"}, "position": {"line": -1, "character": 0}}
+    call = {"jsonrpc": "2.0", "id": 7, "method": "textDocument/hover", "params": where}
+    with pytest.raises(JsonRpcException):
+        protocol.structure_message(call)
+    assert [answer["id"] for answer in sent] == [7]
+    assert sent[0]["error"].code < 0
+
+
+def test_what_a_configured_baseline_accepts_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "asyncguard.toml").write_text('baseline = "known.json"\n')
+    (tmp_path / "train.py").write_text(TRAIN)
+    command = [sys.executable, "-m", "asyncguard", "gate", "--update", "."]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+
+    async def work(editor: Editor) -> None:
+        editor.open("train.py", TRAIN)
+        assert await editor.diagnostics() == []
+        editor.type("train.py", f"{TRAIN}        x.sum().item()\n", 2)
+        assert {d.range.start.line for d in await editor.diagnostics()} <= {7}
 
     served(tmp_path, work)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from asyncguard.lint.labels import Label
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.render.lines import painter
@@ -11,21 +12,32 @@ from asyncguard.render.reasons import reason_lines
 from asyncguard.render.visible import visible
 from asyncguard.render.words import count, duration
 
-if TYPE_CHECKING:
-    from asyncguard.lint.report.registry import Rule
-
 STAND_IN = "stand-in"
+PAGE = "https://asyncguard.github.io/asyncguard/rules/{code}.html"
 
 
-def finding(found: Finding, rule: Rule) -> str:
-    """Say what was found, why it is believed, what to do, and what the rule is about."""
+def findings(found: Iterable[tuple[Finding, Label]]) -> list[str]:
+    """Say of each finding what it is, and of each rule once what it is about."""
+    pairs = list(found)
+    rules = {rule.code: rule for _, rule in pairs}
+    return [*(_finding(*pair) for pair in pairs), *map(_about, rules.values())]
+
+
+def _about(rule: Label) -> str:
+    """Return a rule's first paragraph, and where there is more."""
+    first = " ".join(rule.explanation.partition("\n\n")[2].partition("\n\n")[0].split())
+    return f"---\n\n{rule.code}: {first or rule.summary} [More]({PAGE.format(code=rule.code)})"
+
+
+def _finding(found: Finding, rule: Label) -> str:
+    """Say what was found, why it is believed, and what to do."""
     blocks = [f"**{rule.code} {rule.name}**", visible(found.message)]
     if found.advice:
         blocks.append(f"*{visible(found.advice)}*")
     told = [*reason_lines(found, painter(Screen()), indent=""), *_callers(found)]
     if told:
         blocks.append("\n".join(f"- {line}" for line in told))
-    return "\n\n".join([*blocks, "---", rule.explanation])
+    return "\n\n".join(blocks)
 
 
 def measured(site: SiteStats, record: TraceRecord) -> str:

@@ -13,6 +13,7 @@ import pytest
 from asyncguard.lint.check import check_source
 from asyncguard.lint.contexts.variables import UNCHANGED, Variables
 from asyncguard.lint.domain.values import HOST_VALUE, UNKNOWN_VALUE, device
+from asyncguard.lint.interpret import calls
 from asyncguard.lint.run.settings import Settings
 
 SMALL, LARGE = 60, 240
@@ -94,3 +95,16 @@ def test_taking_a_branch_back_restores_what_it_dropped() -> None:
         outer.take()
     variables.drop_below("a")
     assert not variables
+
+
+def test_a_call_of_what_calls_give_evaluates_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+    for calls_in_a_row in (6, 12):
+        asked = []
+        real = calls.evaluate
+        with monkeypatch.context() as patch:
+            patch.setattr(calls, "evaluate", lambda f, e, r=real, a=asked: a.append(1) or r(f, e))
+            source = f"import torch\ndef f(a):\n    a{'()' * calls_in_a_row}\n"
+            check_source(source, "a.py", Settings())
+        counts.append(len(asked))
+    assert 0 < counts[1] <= 3 * counts[0]

@@ -112,7 +112,12 @@ def _called_at_last(frame: Frame, func: cst.BaseExpression) -> cst.BaseExpressio
 
 
 def _differentiates(frame: Frame, func: cst.BaseExpression) -> bool:
-    """Whether what this makes of a function runs a training step: `jax.grad(f)(x)`."""
+    """Whether what this makes of a function runs a training step: `jax.grad(f)(x)`.
+
+    Only a name is asked: what a call gives has been evaluated, and again would double at each call.
+    """
+    if not dotted(func):
+        return False
     with frame.speculation():
         made = evaluate(frame, func)
     known = frame.analysis.knowledge.step_functions

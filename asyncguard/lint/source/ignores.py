@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from asyncguard import files
@@ -14,21 +14,29 @@ from asyncguard.model import Applicability, AsyncguardError, Edit, Finding, Fix
 UNREADABLE = "ASG000"  # no comment can be put into what is not Python
 
 
-def with_ignores(findings: Iterable[Finding], reason: str) -> list[Finding]:
+def with_ignores(
+    findings: Iterable[Finding], reason: str, given: Mapping[str, bytes] | None = None
+) -> list[Finding]:
     """Return a finding a logical line, whose repair is the comment that silences all of that line.
 
-    Findings in notebooks, and of files that could not be read as Python, are left out. Raises
-    AsyncguardError for a file that has changed into something else meanwhile.
+    `given` are the contents of files that are not saved, by path. Findings in notebooks, and of
+    files that could not be read as Python, are left out. Raises AsyncguardError for a file that has
+    changed into something else meanwhile.
     """
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         if finding.cell is None and finding.code != UNREADABLE:
             by_path.setdefault(finding.path, []).append(finding)
-    return [silenced for path, found in by_path.items() for silenced in _in(path, found, reason)]
+    data = given or {}
+    return [
+        silenced
+        for path, found in by_path.items()
+        for silenced in _in(path, found, reason, data.get(path))
+    ]
 
 
-def _in(path: str, findings: list[Finding], reason: str) -> Iterator[Finding]:
-    ends = _ends(path)
+def _in(path: str, findings: list[Finding], reason: str, data: bytes | None) -> Iterator[Finding]:
+    ends = _ends(path, data)
     lines: dict[tuple[int, int], list[Finding]] = {}
     for finding in findings:
         if finding.line not in ends:
@@ -42,12 +50,12 @@ def _in(path: str, findings: list[Finding], reason: str) -> Iterator[Finding]:
         yield replace(found[0], fix=fix)
 
 
-def _ends(path: str) -> dict[int, tuple[int, int]]:
+def _ends(path: str, data: bytes | None) -> dict[int, tuple[int, int]]:
     """Return where a comment can stand for each line: at the end of its logical line."""
     found: dict[int, tuple[int, int]] = {}
     first = 0
     try:
-        text = decode(files.read(path))
+        text = decode(files.read(path) if data is None else data)
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.NEWLINE:
                 found.update((line, token.start) for line in range(first, token.start[0] + 1))
