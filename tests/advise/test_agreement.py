@@ -167,3 +167,13 @@ def test_as_text_and_as_json() -> None:
     assert text.endswith("2 confirmed; 1 never executed; 1 counted, not found\n")
     assert '"verdict": "never executed"' in find("json", "agreements")(found, Screen())
     assert "nothing to compare" in find("text", "agreements")(joined([], []), Screen())
+
+
+def test_reads_that_share_a_line_say_that_they_are_counted_together() -> None:
+    both = joined(
+        [finding(3, column=1, end_column=9), finding(3, column=12, end_column=20)], [counted(3)]
+    )
+    shown = find("text", "agreements")(both, Screen())
+    assert shown.count("(counted together with 1 other read here)") == 2
+    alone = find("text", "agreements")(joined([finding(3)], [counted(3)]), Screen())
+    assert "counted together" not in alone
