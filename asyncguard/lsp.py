@@ -298,7 +298,7 @@ def _place(found: Finding) -> Edit:
     return Edit(found.line, found.column - 1, found.end_line, found.end_column - 1, "")
 
 
-class Protocol(LanguageServerProtocol):
+class Protocol(LanguageServerProtocol):  # type: ignore[misc]
     """The protocol, which answers requests that are malformed: an editor waits for each."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:

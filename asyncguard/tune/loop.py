@@ -114,7 +114,8 @@ def _tuned(request: Request, script: Path, scratch: Path, stack: ExitStack) -> T
     if not found.prints_the_same:
         found = replace(found, outputs=_without_noise(request, program, found, folder, scratch))
     if request.in_place and found.is_sound:
-        _write_back(outcome.after, new, folder, old)
+        after_repairs = {path: change.data for path, change in outcome.changes.items()}
+        _write_back(after_repairs, new, folder, old)
     return found
 
 
