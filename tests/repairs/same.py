@@ -25,7 +25,8 @@ PASSES = 2
 # What the text of an unsafe repair says that may be otherwise.
 RARER = re.compile(r"report|only in the steps|later|late|behind the loop|once before|every|print|"
                    r"message|kept|keep", re.I)  # fmt: skip
-BEYOND = "even if that is beyond the end"  # then other steps than before are made
+# After a write that failed before, or with a value that is no view any more, all may be otherwise.
+ELSEWHERE = ("even if that is beyond the end", "a new array", "shares memory", "new tensor")
 FAILS_OTHERWISE = re.compile(r"fails|raise|assert|stop|ask|unnoticed|beyond|before the loop|where")
 OTHER_TYPE = re.compile(r"becomes|as float|tensor|shares|wider|on the device|device|if ", re.I)
 
@@ -158,7 +159,7 @@ def _without_places(text: str) -> str:
 def _as_told(before: Did, after: Did, messages: Sequence[str]) -> bool:
     """Whether a program does the same but for what the texts of its repairs say."""
     text = "\n".join(messages)
-    if BEYOND in text:
+    if any(told in text for told in ELSEWHERE):
         return True
     if before.end != after.end:
         return bool(FAILS_OTHERWISE.search(text))

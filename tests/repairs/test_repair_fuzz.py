@@ -1,15 +1,14 @@
 """Programs drawn at random do the same after their repairs: 300 in each run of the suite.
 
 The law: no safe repair changes the output, the values (with their types, dtypes, gradients and
-places), the exception or the exit status; an unsafe one changes what its text says, and no more.
-`benchmarks/repair_fuzz.py` draws ten thousand.
+places), the exception or the exit status. `benchmarks/repair_fuzz.py` draws as many as one likes,
+and makes unsafe repairs too, which change what their texts say.
 """
 
 from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from tests.frameworks import require
 from tests.repairs import loops, same
@@ -23,13 +22,14 @@ def test_random_programs_do_the_same_after_their_repairs(framework: str) -> None
 
     @settings(
         max_examples=EXAMPLES[framework],
+        derandomize=True,  # the benchmark draws others
         deadline=None,
-        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+        phases=(Phase.generate,),
         suppress_health_check=list(HealthCheck),
     )
-    @given(loops.programs(framework), st.booleans())
-    def examine(source: str, unsafe: bool) -> None:
-        for _, _, difference in same.compare(source, (unsafe,)):
+    @given(loops.programs(framework))
+    def examine(source: str) -> None:
+        for _, _, difference in same.compare(source, (False,)):
             assert difference is None, str(difference)
 
     with same.device_of(framework):

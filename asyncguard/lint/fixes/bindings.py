@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
@@ -54,7 +54,7 @@ def rebound_elsewhere(tree: ast.AST) -> frozenset[str]:
     return _declared(parsed.walk(tree))
 
 
-def _declared(nodes: Iterator[ast.AST] | list[ast.AST]) -> frozenset[str]:
+def _declared(nodes: Iterable[ast.AST]) -> frozenset[str]:
     found = (node for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)))
     return frozenset(name for node in found for name in node.names)
 
@@ -76,9 +76,9 @@ def bindings(code: Code, scope: Scope) -> tuple[Binding, ...]:
 def _parameters(arguments: ast.arguments) -> Iterator[Binding]:
     for part in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         yield Binding(part.arg, None, annotation=part.annotation)
-    for part in (arguments.vararg, arguments.kwarg):
-        if part is not None:
-            yield Binding(part.arg, None)
+    for rest in (arguments.vararg, arguments.kwarg):
+        if rest is not None:
+            yield Binding(rest.arg, None)
 
 
 def _unclear(scope: Scope, plain: set[ast.AST]) -> Iterator[Binding]:

@@ -49,7 +49,9 @@ def _comprehension(spot: Spot) -> Fix | None:
     message = f"read `{text}` once, not in every round"
     if _is_proven(spot, around):
         return Fix(message, _edits(spot, spot.statement), Applicability.SAFE)
-    message += ", if no round changes it"
+    if not _is_handed_on(code, node):
+        return None  # each round has a list of its own
+    message += ", if no round changes it, nor the list"
     return Fix(message, _edits(spot, spot.statement), Applicability.UNSAFE)
 
 
@@ -62,6 +64,13 @@ def _is_proven(spot: Spot, around: ast.expr) -> bool:
         and effects.may_lead(code, spot.statement, node)
         and (sorts.is_plain(code, node) or _is_consumed(code, node))
     )
+
+
+def _is_handed_on(code: Code, node: ast.expr) -> bool:
+    """Whether what is read is a number, or a list that is looked at or given to a call."""
+    parent = code.parent(node)
+    given = isinstance(parent, ast.Call) and node in parent.args
+    return given or sorts.is_plain(code, node) or _is_only_looked_at(code, node)
 
 
 def _is_consumed(code: Code, node: ast.expr) -> bool:
