@@ -97,6 +97,16 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     yield Place(torch, "get_device"), made["get_device"]
 
 
+class _Attribute(property):
+    """A property that tells its name and class, as those of C do: torch's compiler asks."""
+
+    __objclass__ = _BASE
+
+    def __init__(self, name: str, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.__name__ = name
+
+
 def _attributes() -> dict[str, Any]:
     own_device, own_cuda, own_cpu = (
         _BASE.device.__get__,
@@ -131,11 +141,11 @@ def _attributes() -> dict[str, Any]:
         set_grad(self, None)
 
     return {
-        "device": property(device),
-        "is_cuda": property(is_cuda),
-        "is_cpu": property(is_cpu),
+        "device": _Attribute("device", device),
+        "is_cuda": _Attribute("is_cuda", is_cuda),
+        "is_cpu": _Attribute("is_cpu", is_cpu),
         "get_device": get_device,
-        "grad": property(own_grad, assign_grad, delete_grad, _BASE.grad.__doc__),
+        "grad": _Attribute("grad", own_grad, assign_grad, delete_grad, _BASE.grad.__doc__),
     }
 
 
