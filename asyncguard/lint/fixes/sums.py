@@ -60,8 +60,8 @@ def sum_of(
         loops[0],
         name,
         number,
-        _assumed(spot.code, spot.statement.value, reads, target),
-    )  # type: ignore[attr-defined]
+        _assumed(spot.code, spot.statement.value, reads, target),  # type: ignore[attr-defined]
+    )
 
 
 def _assumed(code: Code, node: ast.expr, reads: Collection[ast.expr], target: ast.expr) -> str:
