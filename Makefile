@@ -42,7 +42,7 @@ test-numpy1: $(READY1)
 	ASYNCGUARD_REQUIRE=torch,mxnet,cupy,lightning,transformers,opentelemetry.sdk,pygls,mkdocs $(V1)/bin/python $(PYTEST) $(PYTEST_ARGS)
 
 test-numpy2: $(READY2)
-	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python $(PYTEST) tests/test_catalogue.py tests/test_layering.py tests/engine tests/runtime tests/integrations tests/test_documents.py tests/repairs/test_repair_fuzz.py $(PYTEST_ARGS)
+	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python $(PYTEST) tests/test_catalogue.py tests/engine tests/runtime tests/integrations tests/test_documents.py tests/repairs/test_repair_fuzz.py $(PYTEST_ARGS)
 
 test-pure: $(READY1)
 	ASYNCGUARD_PURE_PYTHON=1 ASYNCGUARD_REQUIRE=torch,mxnet $(V1)/bin/python $(PYTEST) tests/runtime $(PYTEST_ARGS)

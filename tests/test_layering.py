@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -85,6 +86,7 @@ def part_of(module: str) -> str:
 MODULES = {f"asyncguard.{name_of(path)}".rstrip("."): path for path in FILES}
 
 
+@functools.cache
 def imported_modules(path: Path) -> set[str]:
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -98,16 +100,16 @@ def imported_modules(path: Path) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_part_imports_only_lower_floors(path: Path) -> None:
-    if name_of(path) == "":  # the public names, loaded lazily, reach every part
-        return
-    part = part_of(name_of(path))
-    assert part, f"{path} has no floor"
-    for name in imported_modules(path) & MODULES.keys():
-        other = part_of(name.partition(".")[2])
-        if other != part:
-            assert FLOOR.get(other, 0) < FLOOR[part], f"{path} imports {name}"
+def test_a_part_imports_only_lower_floors() -> None:
+    for path in FILES:
+        if name_of(path) == "":  # the public names, loaded lazily, reach every part
+            continue
+        part = part_of(name_of(path))
+        assert part, f"{path} has no floor"
+        for name in imported_modules(path) & MODULES.keys():
+            other = part_of(name.partition(".")[2])
+            if other != part:
+                assert FLOOR.get(other, 0) < FLOOR[part], f"{path} imports {name}"
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -119,17 +121,17 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     TopologicalSorter(graph).prepare()
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_frameworks_and_libcst_stay_in_their_places(path: Path) -> None:
-    tops = {name.split(".")[0] for name in imported_modules(path)}
-    part, *inside = path.relative_to(PACKAGE).with_suffix("").parts
-    if part != "lint":
-        assert "libcst" not in tops
-    if [part, *inside][:2] != ["runtime", "adapters"] and part not in {"sim", "compat", "demo"}:
-        assert not tops & FRAMEWORKS
-    if part == "engine":
-        third_party = tops - set(sys.stdlib_module_names) - {"asyncguard"}
-        assert third_party <= {"numpy", "graphviz"}
+def test_frameworks_and_libcst_stay_in_their_places() -> None:
+    for path in FILES:
+        tops = {name.split(".")[0] for name in imported_modules(path)}
+        part, *inside = path.relative_to(PACKAGE).with_suffix("").parts
+        if part != "lint":
+            assert "libcst" not in tops, path
+        if [part, *inside][:2] != ["runtime", "adapters"] and part not in {"sim", "compat", "demo"}:
+            assert not tops & FRAMEWORKS, path
+        if part == "engine":
+            third_party = tops - set(sys.stdlib_module_names) - {"asyncguard"}
+            assert third_party <= {"numpy", "graphviz"}, path
 
 
 def run_python(code: str) -> str:

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from asyncguard.lint.domain import entries as module
 from asyncguard.lint.domain.entries import Entries
+from tests.effort import examples
 
 dicts = st.dictionaries(st.text(max_size=2), st.integers(0, 3), max_size=12)
-thorough = settings(max_examples=200, derandomize=True)
+thorough = settings(max_examples=examples(200), derandomize=True)
 
 
 def made(entries: dict[str, int]) -> Entries[int]:

@@ -41,6 +41,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.syntax.tree import NO_TREE
+from tests.effort import examples
 
 USED = Reason(Provenance.USAGE, "`.item` is a method of such values", "a.py", 3)
 SCALARS = (
@@ -131,7 +132,7 @@ values = st.recursive(
     ),
     max_leaves=3,
 )
-thorough = settings(max_examples=300, derandomize=True)
+thorough = settings(max_examples=examples(300), derandomize=True)
 
 
 @thorough

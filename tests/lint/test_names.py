@@ -40,14 +40,9 @@ def load(tmp_path: Path, text: str) -> dict[str, Family]:
 # ---- the families that ship
 
 
-@pytest.mark.parametrize(("id", "name"), [(f.id, name) for f in ALL for name in f.hit])
-def test_a_hit_belongs_to_its_family(id: str, name: str) -> None:
-    assert family(id)(name)
-
-
-@pytest.mark.parametrize(("id", "name"), [(f.id, name) for f in ALL for name in f.miss])
-def test_a_miss_does_not(id: str, name: str) -> None:
-    assert not family(id)(name)
+def test_a_hit_belongs_to_its_family_and_a_miss_does_not() -> None:
+    assert [(f.id, name) for f in ALL for name in f.hit if not family(f.id)(name)] == []
+    assert [(f.id, name) for f in ALL for name in f.miss if family(f.id)(name)] == []
 
 
 @pytest.mark.parametrize("known", [f for f in ALL if f.reason], ids=lambda known: known.id)
