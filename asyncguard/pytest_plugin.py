@@ -30,7 +30,7 @@ from asyncguard.render.words import duration
 SHOWN = 10  # tests in the table
 PROPERTY = "asyncguard"  # of a test's report: its cost, on its way from a worker of xdist
 _SIMULATED = pytest.StashKey[contextlib.ExitStack]()
-_LIMIT = pytest.StashKey[Limit | None]()
+_LIMIT = pytest.StashKey[Limit]()
 _COST = pytest.StashKey["Cost"]()
 _RUN = pytest.StashKey["_Run"]()
 
@@ -72,12 +72,18 @@ def _natural(text: object) -> int | None:
 
 
 def _marked(item: pytest.Item, marker: pytest.Mark) -> Limit:
+    """Return the limit that a marker says; fails the test where it says none."""
     try:
         return pytest_limits.of_marker(*marker.args, **marker.kwargs)
     except (TypeError, ValueError) as error:
-        path, line, _ = item.location
-        said = str(error).replace("of_marker()", "max_syncs()")
-        raise pytest.UsageError(f"{path}:{(line or 0) + 1}: max_syncs: {said}") from error
+        raise _refusal(item, str(error).replace("of_marker()", "max_syncs()")) from None
+
+
+def _refusal(item: pytest.Item, said: str) -> BaseException:
+    """Return the failure of a test whose marker cannot be followed."""
+    path, line, _ = item.location
+    message = f"{path}:{(line or 0) + 1}: max_syncs: {said}"
+    return pytest.fail.Exception(message, pytrace=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -114,13 +120,6 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Find every test's limit; a marker that says something else ends the run with one line."""
-    run = config.stash[_RUN]
-    for item in items:
-        item.stash[_LIMIT] = run.limit(item)
-
-
 @pytest.fixture
 def sync_trace() -> Generator[asyncguard.Trace, None, None]:
     """A running `asyncguard.trace()`, from this fixture's set-up to its tear-down."""
@@ -130,11 +129,17 @@ def sync_trace() -> Generator[asyncguard.Trace, None, None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Put the simulated device of a marked test in place, ahead of its fixtures."""
-    simulated = item.stash[_SIMULATED] = contextlib.ExitStack()
-    limit = item.stash.get(_LIMIT, None)
-    if limit is not None and limit.profile is not None:
-        simulated.enter_context(asyncguard.simulate_cuda(limit.profile))
+    """Find the limit of a test; put its simulated device in place, ahead of its fixtures."""
+    limit = item.config.stash[_RUN].limit(item)
+    if limit is None:
+        return
+    item.stash[_LIMIT] = limit
+    if limit.profile is not None:
+        simulated = item.stash[_SIMULATED] = contextlib.ExitStack()
+        try:
+            simulated.enter_context(asyncguard.simulate_cuda(limit.profile))
+        except AsyncguardError as error:
+            raise _refusal(item, str(error)) from None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -143,7 +148,9 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     try:
         return (yield)
     finally:
-        item.stash[_SIMULATED].close()
+        if _SIMULATED in item.stash:
+            item.stash[_SIMULATED].close()
+            del item.stash[_SIMULATED]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -83,6 +83,11 @@ def add(commands: Any) -> None:
         "--save-every", metavar="SECONDS", type=_seconds, default=60.0,
         help="also save the trace while the program runs (default: 60; 0: only at its end)",
     )  # fmt: skip
+    parser.add_argument(
+        "--save-on-signal", action="store_true",
+        help="also save it at SIGTERM, SIGHUP and SIGUSR1; libraries that ask whether these are "
+        "handled already then find that they are",
+    )  # fmt: skip
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
     parser.add_argument("-m", dest="module", nargs=argparse.REMAINDER, help="run a module")
     parser.add_argument("script", nargs=argparse.REMAINDER, help="script to run, and its arguments")
@@ -129,6 +134,7 @@ def run(arguments: argparse.Namespace) -> int:
         session,
         saved=simulated.close,
         every=arguments.save_every,
+        on_signal=arguments.save_on_signal,
     )
 
 

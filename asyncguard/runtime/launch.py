@@ -1,9 +1,11 @@
 """`asyncguard run`: a script or module, run as `python` runs it, under a session.
 
 The script sees the `sys.argv`, `sys.path`, `__main__` and stdin that it would see without us, and
-its exit status and traceback are its own. However it ends - by itself, with an exception, by
-`sys.exit`, Ctrl-C, SIGTERM, SIGHUP or SIGUSR1 - the trace is saved; and every so many seconds
-meanwhile, for `os._exit` and SIGKILL leave no chance. A trace that cannot be written is told once.
+its exit status and traceback are its own. Where it ends by itself, with an exception, by `sys.exit`
+or Ctrl-C, the trace is saved; and every so many seconds meanwhile, for signals, `os._exit` and
+SIGKILL leave no chance. No signal is handled unless that is asked for: programs and libraries look
+whether a handler is there already, and one of Python's waits for C code to return. A trace that
+cannot be written is told once.
 Processes that the script starts or forks write no trace. Of several ranks each writes its own.
 """
 
@@ -24,6 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
+from typing import Any
 
 from asyncguard import files
 from asyncguard.model import AsyncguardError, TraceRecord
@@ -68,11 +71,13 @@ def run(
     session: Session | None = None,
     saved: Callable[[], None] = lambda: None,
     every: float = 0.0,
+    on_signal: bool = False,
 ) -> int:
     """Run `target`, save its trace to `output`, call `after(output)`; return its exit status.
 
     `saved` is called last in any case: once the trace is saved, or could not be. `every`: seconds
-    after which it is saved while the program runs; 0: only at its end.
+    after which it is saved while the program runs; 0: only at its end. `on_signal`: whether it is
+    saved at SIGTERM, SIGHUP and SIGUSR1 too, unless the program handles them itself.
 
     One of several ranks saves to `ranks.own_path`, and `after` is for the first of them.
     Raises AsyncguardError where the script cannot be read, and KeyboardInterrupt where the script
@@ -88,6 +93,7 @@ def run(
         after if seat is None or seat.rank == 0 else None,
         saved,
         every,
+        on_signal,
     )
     ending.begin()
     try:
@@ -194,6 +200,7 @@ class _Ending:
         after: After | None,
         saved: Callable[[], None],
         every: float,
+        on_signal: bool = False,
     ) -> None:
         self._session = session
         self._output = output
@@ -204,27 +211,29 @@ class _Ending:
         self._done = False
         self._told = ""  # what went wrong the last time
         self._keeper = Keeper(self.keep, every)
+        self._on_signal = on_signal
+        self._handled: dict[int, Any] = {}  # signal -> who handled it before us
 
     def begin(self) -> None:
         """Start recording; from here on every way out saves the trace."""
         self._session.start()
         self._keeper.start()
-        if not _in_main_thread():
-            return
-        for number in _DEADLY:
-            if signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, self._terminated)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._forked)
+        if not self._on_signal or not _in_main_thread():
+            return
+        for number in _DEADLY:
+            before = signal.getsignal(number)
+            if before is not signal.SIG_IGN and before is not None:
+                self._handled[number] = before
+                signal.signal(number, self._signalled)
 
     def _forked(self) -> None:
-        """A forked child has nothing to save: signals kill it at once, also within a C call.
-
-        A handler of Python's waits for the call to return, which a lock's may never do.
-        """
-        for number in _DEADLY:
-            if signal.getsignal(number) == self._terminated:
-                signal.signal(number, signal.SIG_DFL)
+        """A forked child has nothing to save: it is as if we were not there."""
+        self._lock = threading.RLock()  # another thread may have held it
+        for number, before in self._handled.items():
+            if signal.getsignal(number) == self._signalled:
+                signal.signal(number, before)
 
     def keep(self) -> None:
         """Save what there is so far; whatever goes wrong, the program goes on."""
@@ -273,8 +282,10 @@ class _Ending:
 
     def save(self) -> None:
         """Save the trace. What goes wrong is told, and the script's own end goes on."""
+        if os.getpid() != self._process:
+            return
         with self._lock:
-            if self._done or os.getpid() != self._process:
+            if self._done:
                 return
             self._done = True
         self._keeper.stop()
@@ -287,8 +298,13 @@ class _Ending:
         finally:
             self._saved()
 
-    def _terminated(self, number: int, frame: FrameType | None) -> None:
-        """A deadly signal: save, then die of it, as without us."""
+    def _signalled(self, number: int, frame: FrameType | None) -> None:
+        """Save; then do as without us: call who handled the signal before, or die of it."""
+        before = self._handled[number]
+        if callable(before):
+            self.keep()
+            before(number, frame)
+            return
         signal.signal(number, signal.SIG_DFL)
         self.save()
         os.kill(os.getpid(), number)

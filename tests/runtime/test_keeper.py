@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -119,12 +120,71 @@ class Running:
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"])
-def test_deadly_signals_save_the_trace_and_stay_deadly(tmp_path: Path, name: str) -> None:
-    running = Running(tmp_path, "--save-every", "0")
+def test_deadly_signals_save_the_trace_where_asked_and_stay_deadly(
+    tmp_path: Path, name: str
+) -> None:
+    running = Running(tmp_path, "--save-every", "0", "--save-on-signal")
     assert not running.trace.exists()
     number = getattr(signal, name)
     assert running.end(number) == -number
     assert store.load(running.trace).total_syncs == 5
+
+
+HANDLERS = """
+import os, signal, sys
+from asyncguard.engine import np
+
+numbers = [signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1]
+print([signal.getsignal(n) is signal.SIG_DFL for n in numbers])
+for number in numbers:
+    if signal.getsignal(number) in (signal.SIG_DFL, signal.SIG_IGN) or "--own" in sys.argv:
+        signal.signal(number, lambda n, _: print("requeued", n))
+float(np.ones(3).sum())
+for number in numbers:
+    os.kill(os.getpid(), number)
+print("end")
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--save-on-signal"]])
+def test_a_program_finds_no_handlers_and_its_own_decide(tmp_path: Path, options: list[str]) -> None:
+    """As Lightning, which requeues a job of Slurm's only where nobody handles the signal."""
+    (tmp_path / "script.py").write_text(HANDLERS)
+    ended = subprocess.run(
+        [sys.executable, "-m", "asyncguard", "run", "-q", *options, "-o", "trace.json",
+         "script.py", "--own"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=_hear_signals,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    lines = ended.stdout.splitlines()
+    assert lines[0] == str([not options] * 3)
+    assert lines[1:] == [f"requeued {n}" for n in (15, 1, 10)] + ["end"]
+    assert ended.returncode == 0
+    assert store.load(tmp_path / "trace.json").total_syncs == 1
+
+
+def test_a_forked_child_waits_for_no_lock_of_its_parents(tmp_path: Path) -> None:
+    made, held, over = ending(tmp_path), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with made._lock:
+            held.set()
+            over.wait()
+
+    saver = threading.Thread(target=hold)
+    saver.start()
+    held.wait()
+    child = os.fork()
+    if not child:
+        signal.alarm(20)  # rather than for ever
+        made.save()  # as at the child's end
+        os._exit(7)
+    _, status = os.waitpid(child, 0)
+    over.set()
+    saver.join()
+    made.give_up()
+    assert os.waitstatus_to_exitcode(status) == 7
+    assert not (tmp_path / "trace.json").exists()
 
 
 def test_a_killed_program_leaves_what_was_saved_last(tmp_path: Path) -> None:

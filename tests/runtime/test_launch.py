@@ -116,7 +116,6 @@ def test_a_directory_with_a_main_is_run(script: Any, run: Any, tmp_path: Path) -
         "raise SystemExit('a message')",
         "import sys; sys.exit(True)",
         "def f(): g()\ndef g(): 1 / 0\nf()",
-        "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
         "raise BrokenPipeError",
         "import asyncguard\nraise asyncguard.AsyncguardError('mine')",
         "import sys; sys.excepthook = lambda *a: print('hooked', a[0]); 1 / 0",
