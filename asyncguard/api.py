@@ -77,6 +77,8 @@ class Trace:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if self._session is not None:
+            self._session.failed(error)
         self.stop()
 
     def __reduce__(self) -> tuple[Callable[[TraceRecord], Trace], tuple[TraceRecord]]:

@@ -324,6 +324,24 @@ class TraceRecord:
     timeline: tuple[TimelineEvent, ...] = ()  # the newest events only, where one was asked for
     # path -> line number -> text, around the sites that cost most, as they read during the run
     sources: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()  # what was not hooked, or failed: waits may be missing
+    complete: bool = True  # False: saved while the program ran, which may have been killed since
+    exit_status: int | None = None  # of the program, as a shell has it; None: not known
+    exception: str = ""  # that ended the program, or left the traced block
+
+    @property
+    def troubles(self) -> tuple[str, ...]:
+        """Why the figures may be too low, a sentence each: how the run ended, and the faults."""
+        end = ""
+        if not self.complete:
+            end = "The trace was saved while the program ran, and the program has not replaced it"
+            end += ": it runs still, or was killed."
+        elif self.exit_status:
+            end = f"The program ended with exit status {self.exit_status}"
+            end += f": {self.exception}." if self.exception else "."
+        elif self.exception:
+            end = f"The traced block ended with an exception: {self.exception}."
+        return (*filter(None, [end]), *self.faults)
 
     @property
     def total_syncs(self) -> int:

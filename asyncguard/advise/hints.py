@@ -8,6 +8,8 @@ from asyncguard.model import TraceRecord
 
 def hints(record: TraceRecord) -> tuple[str, ...]:
     """Return what to do so that the next trace says more; nothing where nothing is missing."""
+    if record.troubles and not record.sites:
+        return ()  # they say why there is nothing
     if not record.frameworks and not record.sites:
         every = catalogue.load().frameworks.values()
         hooked = [each for each in every if any(point.runtime for point in each.sync)]

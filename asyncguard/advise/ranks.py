@@ -69,6 +69,7 @@ class RankReport:
     identity: tuple[tuple[str, str], ...] = ()
     verdict: str = ""  # who came last at collectives, or why nobody is named
     limit: int | None = None  # how many sites to show; None: as many as the format does
+    troubles: tuple[str, ...] = ()  # why figures may be too low, with the trace's name
 
     @property
     def timed(self) -> bool:
@@ -94,6 +95,7 @@ class Member(NamedTuple):
     steps: int
     steady: int
     stepping_ns: int
+    troubles: tuple[str, ...] = ()
 
 
 Key = tuple[str, int, str, str, str]  # path, line, function, API, frame of a library
@@ -128,6 +130,7 @@ class Gathering:
                 trace.step_count,
                 trace.steady_steps,
                 trace.steady_duration_ns if steady else trace.duration_ns,
+                trace.troubles,
             )
         )
         for site in trace.sites:
@@ -159,6 +162,7 @@ class Gathering:
         if load is not None:
             sites = (*self._with_callers(sites[:CALLED], load), *sites[CALLED:])
         ranks = tuple(m.identity.get("rank", 0) for m in ordered) if ranked else tuple(order)
+        noun = "rank" if ranked else "trace"
         late = _latecomer(ranks, ordered) if ranked else _NOBODY
         return RankReport(
             ranks,
@@ -169,9 +173,12 @@ class Gathering:
             late.rank,
             late.waited_ns or (0,) * len(ordered),
             tuple(_name(member, ranked) for member in ordered),
-            "rank" if ranked else "trace",
+            noun,
             tuple(_common([member.identity for member in ordered])),
             late.verdict,
+            troubles=tuple(
+                f"{noun} {_name(m, ranked)}: {text}" for m in ordered for text in m.troubles
+            ),
         )
 
     def _costliest_first(self, order: Sequence[int]) -> tuple[RankSite, ...]:

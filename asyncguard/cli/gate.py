@@ -58,7 +58,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare with the baseline, update or prune it."""
-    from asyncguard.gate import baseline, basis, compare
+    from asyncguard.gate import baseline, basis, compare, soundness
     from asyncguard.gate.accepted import Place, of_folder
     from asyncguard.lint.check import LintResult
     from asyncguard.render import gate as render
@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     place = Place(arguments.baseline) if arguments.baseline else of_folder(settings, Path.cwd())
     traces, sources = _sorted(arguments.paths, settings, quiet=arguments.quiet)
     records = [store.load(path) for path in traces]
+    soundness.require_sound(traces, records)
     of_traces = _basis(traces, records)
     result = LintResult((), 0)
     if sources:
@@ -81,6 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     _require_accepted(place, accepted, bool(sources), bool(records))
     if records:
         remedy = f"record it as the baseline's was, or accept it with `{baseline.UPDATE}`"
+        soundness.require_steps(traces, records, accepted.sites or {})
         basis.require_same(str(traces[0]), of_traces, place.shown, accepted.basis, remedy)
     matched = compare.match_findings(
         result.findings, accepted.findings or {}, result.files, place.root

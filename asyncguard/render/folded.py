@@ -16,6 +16,8 @@ def traces(report: TraceReport, screen: Screen) -> str:
     """Return the lines, those with the largest number first."""
     by = weight(report.record)
     folded: Counter[str] = Counter()
+    if report.record.troubles:  # the format knows no comments: a stack of their own, on top
+        folded[_plain(" ".join(report.record.troubles))] = 0
     for frames, path in stacks(report.record):
         folded[";".join(map(_name, frames))] += by.of(path)
     ordered = sorted(folded.items(), key=lambda item: (-item[1], item[0]))
@@ -24,4 +26,8 @@ def traces(report: TraceReport, screen: Screen) -> str:
 
 def _name(frame: Frame) -> str:
     name = f"{frame.function} ({frame.place})" if frame.line else frame.function
-    return " ".join(name.replace(";", ",").split())
+    return _plain(name)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace(";", ",").split())

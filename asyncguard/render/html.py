@@ -185,7 +185,7 @@ def _context(report: TraceReport) -> dict[str, Any]:
         "tiles": tiles(record),
         "shares": shares(record),
         "about": about(record),
-        "totals": list(details(record)),  # the tiles say the rest
+        "totals": [*record.troubles, *details(record)],  # the tiles say the rest
         "timed": timed,
         "rows": [_row(report, total, timed, site) for site in sites],
         "kinds": sorted({site.kind.value for site in sites}),

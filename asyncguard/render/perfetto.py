@@ -22,7 +22,10 @@ ON_DEVICE = {"run", "idle"}
 
 def traces(report: TraceReport, screen: Screen) -> str:
     """Return the JSON text of the trace."""
-    return json.dumps({"traceEvents": events(report.record), "displayTimeUnit": "ns"}) + "\n"
+    data: dict[str, Any] = {"traceEvents": events(report.record), "displayTimeUnit": "ns"}
+    if report.record.troubles:
+        data["otherData"] = {"warnings": " ".join(report.record.troubles)}
+    return json.dumps(data) + "\n"
 
 
 def events(record: TraceRecord) -> list[dict[str, Any]]:

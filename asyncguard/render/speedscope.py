@@ -23,7 +23,7 @@ ESCAPES = True  # control characters, as JSON writes them
 def traces(report: TraceReport, screen: Screen) -> str:
     """Return the JSON text of the profiles."""
     record = report.record
-    title = report.title or record.command or "asyncguard trace"
+    title = " - ".join((report.title or record.command or "asyncguard trace", *record.troubles))
     found = list(stacks(record))
     numbers: dict[Frame, int] = {}
     samples = [[numbers.setdefault(f, len(numbers)) for f in frames] for frames, _ in found]

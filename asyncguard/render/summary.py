@@ -66,6 +66,7 @@ def summed(record: TraceRecord) -> Iterator[str]:
             f"({_percent(record.cpu_stall_ns, record.duration_ns)}) waiting for the device"
         )
     yield text
+    yield from record.troubles
     if record.syncs_per_step is not None:
         yield _steps(record, record.syncs_per_step)
 
@@ -157,6 +158,7 @@ def rank_totals(report: RankReport) -> Iterator[str]:
     """Who they are, who was late; of many, also between what the rest of them lies."""
     if report.identity:
         yield ", ".join(f"{name} {value}" for name, value in report.identity)
+    yield from report.troubles
     if report.verdict:
         yield report.verdict
     if not report.timed:

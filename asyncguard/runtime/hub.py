@@ -165,7 +165,7 @@ class Hub:
         self.scope: Callable[[Site], Site] | None = None
         self._sinks: tuple[Sink, ...] = ()
         self.marked: tuple[Marked, ...] = ()
-        self._failed: set[str] = set()
+        self._failed: dict[str, str] = {}  # of the hooks, in this generation
 
     def allow(self, site: Site, times: int) -> Site:
         """Ask whoever limits waits, for each wait of a call that waits so often."""
@@ -218,11 +218,16 @@ class Hub:
                 self.fail("steps", error)
 
     def fail(self, what: str, error: Exception) -> None:
-        """Note a fault of asyncguard's own: logged once for each hook, never raised."""
+        """Note a fault of asyncguard's own: logged once in a generation, never raised."""
         front.reads = _SHUT  # what the short way led past minds its own faults
         if what not in self._failed:
-            self._failed.add(what)
+            self._failed[what] = f"The hook of {what} failed, and waits are missing ({error!r})."
             log.error("the hook of %s failed and is off from now on", what, exc_info=error)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The faults of hooks since somebody listens; none where nobody does."""
+        return tuple(self._failed.values()) if self.generation else ()
 
     def _set_sinks(self, sinks: tuple[Sink, ...]) -> None:
         self._sinks = sinks
@@ -241,6 +246,7 @@ class Hub:
             self.generation = 0
         elif not self.generation:
             self.generation = next(self._generations)
+            self._failed = {}
 
     def _forked(self) -> None:
         """In a forked child nothing is recorded, and no lock that the parent held is waited for."""

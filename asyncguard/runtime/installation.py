@@ -6,6 +6,7 @@ import os
 import sys
 import types
 from collections import defaultdict
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,15 +89,20 @@ class Installation:
         self._put: dict[int, Hook] = {}  # by the id of what is watched
         self._plan = Plan(0, (), frozenset())
         self._undo: Undo | None = None
+        self.faults: dict[str, str] = {}  # what cannot be hooked, and why
         for name in adapter.framework.modules:
             directory = _directory(sys.modules.get(name))
             if directory:
                 ranks.add_framework(directory)
 
     def install(self, clock: Clock) -> None:
-        """Put all hooks in place whose modules are loaded."""
-        self._undo = self.adapter.install(clock)
-        self.complete()
+        """Put all hooks in place whose modules are loaded; none where that raises."""
+        try:
+            self._undo = self.adapter.install(clock)
+            self.complete()
+        except BaseException:
+            self.uninstall()
+            raise
 
     def complete(self) -> None:
         """Put in place what is not yet: a module of the framework may have been imported since."""
@@ -119,17 +125,22 @@ class Installation:
             for each in hook.in_slots:
                 self._patcher.replace(each.place, each.thing)
         except (TypeError, AttributeError) as error:  # a class that cannot change
-            log.warning("%s cannot be hooked: %s", hook.found[0].path, error)
+            self._note(hook.found[0].path, error)
 
     def uninstall(self) -> tuple[str, ...]:
-        """Give everything back; the attributes that somebody else has changed meanwhile."""
-        for hook in self._put.values():
-            hook.target.remove(hook.layer)
-        self._put.clear()
-        left = self._patcher.restore()
-        if self._undo is not None:
-            self._undo()
-            self._undo = None
+        """Give everything back; the attributes that somebody else has changed meanwhile.
+
+        Each step is taken whatever became of the others; the first error is raised.
+        """
+        left: list[patch.Place] = []
+        hooks, undo = self._put, self._undo
+        self._put, self._undo = {}, None
+        with ExitStack() as steps:  # the last comes first
+            if undo is not None:
+                steps.callback(undo)
+            steps.callback(lambda: left.extend(self._patcher.restore()))
+            for hook in hooks.values():
+                steps.callback(hook.target.remove, hook.layer)
         return tuple(str(place) for place in left)
 
     def plan(self) -> Plan:
@@ -175,8 +186,12 @@ class Installation:
                 self._made[key] = Hook(found, target, layer)
             except TypeError as error:
                 self._made[key] = None
-                log.warning("%s cannot be hooked: %s", found[0].path, error)
+                self._note(found[0].path, error)
         return self._made[key]
+
+    def _note(self, path: str, error: Exception) -> None:
+        self.faults[path] = f"{path} cannot be hooked: its waits are not counted ({error})."
+        log.warning("%s", self.faults[path])
 
     def _maker(self, found: tuple[Found, ...]) -> takeover.Make:
         """What makes the hook; the paths share it, so they are of one sort."""

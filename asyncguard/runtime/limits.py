@@ -20,7 +20,7 @@ import sys
 import threading
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Any, Literal, TypeVar, cast
@@ -223,7 +223,8 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
 
     It holds for the thread that enters the block and the asyncio tasks started there; no trace is
     needed. Waits under `allow_syncs` are free. Also a decorator of functions, coroutines and
-    generators: `@limit_syncs(2)`. Raises ValueError for what none of these can be.
+    generators: `@limit_syncs(2)`. Raises ValueError for what none of these can be, and
+    AsyncguardError where a framework that is imported cannot be hooked: waits would pass unseen.
     """
 
     def __init__(
@@ -253,6 +254,8 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
         self._exceeded: str | None = None
         self._warned: dict[Any, Any] = {}
         self._is_open = False
+        self._missed: tuple[str, ...] = ()  # what could not be seen in the block
+        self._undo = ExitStack()  # of all that entering does
 
     def _again(self) -> _Scope:
         again = limit_syncs(self.count, self.per, on=self.on)
@@ -266,23 +269,42 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
     def _open(self) -> None:
         if self._is_open:
             raise RuntimeError("this limit is entered already; make another one")
-        self._is_open = True
-        self.used, self._pace, self._exceeded = 0, Pace(), None
-        registry.acquire(None)
-        if self.per:
-            hub.add_marked(self)
-        super()._open()
+        with ExitStack() as undo:
+            self._is_open = True
+            undo.callback(setattr, self, "_is_open", False)
+            self.used, self._pace, self._exceeded = 0, Pace(), None
+            registry.acquire(None)
+            undo.callback(registry.release, None)
+            self._require_sight(_faults())
+            if self.per:
+                undo.callback(hub.remove_marked, self)
+                hub.add_marked(self)
+            super()._open()
+            undo.callback(super()._close)
+            self._undo = undo.pop_all()
 
     def _close(self) -> None:
-        super()._close()
-        if self.per:
-            hub.remove_marked(self)
-        registry.release(None)
-        self._is_open = False
+        self._missed = _faults()
+        self._undo.close()
 
     def _judge(self, error: type[BaseException] | None) -> None:
-        if error is None and self._exceeded is not None:
+        if error is not None:
+            return
+        if self._exceeded is not None:
             raise SyncLimitExceeded(f"{self._exceeded} (caught in the block that it was to limit)")
+        self._require_sight(self._missed)
+
+    def _require_sight(self, faults: tuple[str, ...]) -> None:
+        """Refuse to hold, or to have held, where waits would pass unseen."""
+        if not faults:
+            return
+        message = (
+            f"{self._name} cannot see every wait: {' '.join(faults)} Take a release of the"
+            " framework that this asyncguard works with, or leave the limit out."
+        )
+        if self.on == "raise":
+            raise AsyncguardError(message)
+        warnings.warn(message, SyncLimitWarning, stacklevel=4)
 
     def mark(self, source: object | None) -> None:
         """A step ended: the next one has its own allowance."""
@@ -385,6 +407,10 @@ def _look(site: Site) -> Site:
         if isinstance(scope, limit_syncs) and not stands_in:
             scope.spend(site)
     return site
+
+
+def _faults() -> tuple[str, ...]:
+    return (*registry.faults(None), *hub.faults)
 
 
 def _message(site: Site, count: int, per: str | None) -> str:

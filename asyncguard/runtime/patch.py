@@ -102,8 +102,8 @@ class Patcher:
     def restore(self) -> tuple[Place, ...]:
         """Put every old object back; where it had been inherited, delete ours.
 
-        An attribute that somebody else has replaced meanwhile is theirs to restore: it is left,
-        and returned.
+        An attribute that somebody else has replaced meanwhile is theirs to restore, and one may
+        refuse to be set by now: such are left, and returned.
         """
         left = []
         while self._undo:
@@ -111,12 +111,19 @@ class Patcher:
             if place.raw() is not new:
                 left.append(place)
                 continue
-            with _as_before(place):
-                if old is MISSING:
-                    delattr(place.owner, place.name)
-                else:
-                    setattr(place.owner, place.name, old)
+            try:
+                _put_back(place, old)
+            except (AttributeError, TypeError):
+                left.append(place)
         return tuple(left)
+
+
+def _put_back(place: Place, old: Any) -> None:
+    with _as_before(place):
+        if old is MISSING:
+            delattr(place.owner, place.name)
+        else:
+            setattr(place.owner, place.name, old)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import pkgutil
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,7 +67,7 @@ class Registry:
         self._wants: list[tuple[frozenset[str] | None, Clock]] = []  # None: every framework
         self._made: dict[str, Installation] = {}  # every adapter made so far
         self._installed: dict[str, Installation] = {}
-        self._failed: set[str] = set()
+        self._failed: dict[str, str] = {}  # why a framework is not hooked, while anybody wants it
         self._told: list[Callable[[Adapter], None]] = []
         self._watcher = watch.Watcher(self._imported)
         self._warnings = patch.Patcher()
@@ -77,23 +78,41 @@ class Registry:
         """Hook these frameworks (None: all) until `release`, also those imported later."""
         with hub.lock:
             if not self._wants:
+                self._failed.clear()
                 warned.redirect(self._warnings)
             self._wants.append((frameworks, clock))
-        self._bring_in()
+            before = self.faults(frameworks)
+        for fault in before:  # who listens now has not been told
+            log.error("%s", fault)
+        try:
+            self._bring_in()
+        except BaseException:
+            self.release(frameworks, clock)
+            raise
 
     def release(
         self, frameworks: frozenset[str] | None, clock: Clock = time.perf_counter_ns
     ) -> tuple[str, ...]:
         """Take back one `acquire`; the attributes that somebody else has changed since then."""
-        left: tuple[str, ...] = ()
-        with hub.lock:
+        left: list[str] = []
+        with hub.lock, ExitStack() as steps:  # each is taken whatever became of the others
             self._wants.remove((frameworks, clock))
-            for name in [name for name in self._installed if not self._is_wanted(name)]:
-                left += self._installed.pop(name).uninstall()
+            steps.callback(self._watch)
             if not self._wants:
-                left += tuple(str(place) for place in self._warnings.restore())
-            self._watch()
-        return left
+                steps.callback(lambda: left.extend(map(str, self._warnings.restore())))
+            for name in [name for name in self._installed if not self._is_wanted(name)]:
+                steps.callback(self._uninstall, name, left)
+        return tuple(left)
+
+    def _uninstall(self, name: str, left: list[str]) -> None:
+        left.extend(self._installed.pop(name).uninstall())
+
+    def faults(self, frameworks: frozenset[str] | None) -> tuple[str, ...]:
+        """What of these frameworks (None: all) cannot be hooked, so that its waits are missed."""
+        found = list(self._failed.items())
+        for name, installation in list(self._installed.items()):
+            found += [(name, fault) for fault in installation.faults.values()]
+        return tuple(fault for name, fault in found if frameworks is None or name in frameworks)
 
     def adapters(self) -> tuple[Adapter, ...]:
         """The adapters in place now; another thread may be changing them."""
@@ -130,12 +149,19 @@ class Registry:
             if ready and self._is_wanted(home.framework) and home.framework not in self._failed:
                 try:
                     self._activate(home)
-                except Exception:  # noqa: BLE001  the user's program must run, hooked or not
-                    self._failed.add(home.framework)
-                    self._installed.pop(home.framework, None)
-                    log.exception("%s cannot be hooked; its waits are not counted", home.framework)
+                except Exception as error:  # noqa: BLE001  the program must run, hooked or not
+                    self._fail(home.framework, error)
         with hub.lock:
             self._watch()
+
+    def _fail(self, name: str, error: Exception) -> None:
+        """Go on without a framework, and leave none of its hooks behind."""
+        with hub.lock:
+            installation = self._installed.pop(name, None)
+            self._failed[name] = f"{name} cannot be hooked: its waits are not counted ({error!r})."
+        log.error("%s", self._failed[name], exc_info=error)
+        if installation is not None:
+            installation.uninstall()
 
     def _activate(self, home: Home) -> None:
         """Put one framework's hooks in place, or those that are not yet."""

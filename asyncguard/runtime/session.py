@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
@@ -34,6 +35,7 @@ NOT_DEEP_NOTE = (
     " trace."
 )
 CHANGED_NOTE = "{} was changed by the program during the trace and has been left as it is."
+LONGEST = 1_000  # characters of an exception
 T = TypeVar("T")
 
 
@@ -59,6 +61,8 @@ class Session:
         self._undo = ExitStack()  # of all that `start` does
         self._went_deep = False
         self._left: tuple[str, ...] = ()  # attributes that somebody else has changed meanwhile
+        self._faults: tuple[str, ...] = ()  # once it has stopped
+        self._exception = ""  # that left the block
         self._state = "new"
         self._record: TraceRecord | None = None  # once it has stopped
         self._bind()
@@ -155,7 +159,11 @@ class Session:
                 self._model.settle()
         finally:
             self._recorder.stop()
+            self._faults = self._present_faults()
         self._note_frameworks()
+
+    def _present_faults(self) -> tuple[str, ...]:
+        return (*registry.faults(self._frameworks), *hub.faults)
 
     def _listeners(self) -> Iterator[Any]:
         """Yield the sinks; the device's times come last, for their work must not enter a stall."""
@@ -203,8 +211,13 @@ class Session:
             record = part.annotate(record) if part is not None else record
         if self._options.depth == "full" and not self._went_deep:
             record = replace(record, notes=(*record.notes, NOT_DEEP_NOTE))
-        notes = tuple(CHANGED_NOTE.format(name) for name in self._left)
-        return ranks.seated(replace(record, notes=(*record.notes, *notes)), ranks.seat())
+        record = replace(
+            record,
+            notes=(*record.notes, *(CHANGED_NOTE.format(name) for name in self._left)),
+            faults=self._faults if self._state == "stopped" else self._present_faults(),
+            exception=self._exception,
+        )
+        return ranks.seated(record, ranks.seat())
 
     def sites(self) -> tuple[SiteStats, ...]:
         """The sites of the record as it is now, for which no timeline is made."""
@@ -232,9 +245,15 @@ class Session:
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
-        traceback: TracebackType | None,
+        trace: TracebackType | None,
     ) -> None:
+        self.failed(error)
         self.stop()
+
+    def failed(self, error: BaseException | None) -> None:
+        """Note the exception, if any, by which the program leaves the block."""
+        if error is not None and self._state == "running":
+            self._exception = described(error)
 
     def _note_frameworks(self) -> None:
         grown = memory.growth(self._memory, memory.read())
@@ -248,6 +267,15 @@ class Session:
                 pending = adapter.peak_pending_bytes()
                 if pending is not None:
                     self._peaks["peak_pending_bytes"] = pending
+
+
+def described(error: BaseException) -> str:
+    """Return an exception on one line, as the last line of its traceback has it."""
+    try:
+        lines = traceback.format_exception_only(error)
+    except Exception:  # noqa: BLE001  its own `__str__` is the program's code
+        lines = []
+    return (lines[-1].strip() if lines else type(error).__name__)[:LONGEST]
 
 
 def step() -> None:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from types import FrameType
 from typing import Any
 
@@ -239,22 +240,18 @@ class Adapter(Base):
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, and watch what has no attribute to hook."""
         self._labels.clear()  # a simulated device comes and goes
-        handle = register_optimizer_step_post_hook(updated)
-        loaders = [takeover.target(function) for function in LOADERS]
         layer = takeover.Layer(loading_hook)
-        for loader in loaders:
-            loader.add(layer)
-        reducer = takeover.target(DistributedDataParallel.forward)
-        passes = takeover.Layer(ddp.Passes(self.blocker).forward_hook)
-        reducer.add(passes)
-
-        def undo() -> None:
-            handle.remove()
-            reducer.remove(passes)
-            for loader in loaders:
-                loader.remove(layer)
-
-        return undo
+        with ExitStack() as undo:
+            undo.callback(register_optimizer_step_post_hook(updated).remove)
+            for function in LOADERS:
+                loader = takeover.target(function)
+                undo.callback(loader.remove, layer)
+                loader.add(layer)
+            reducer = takeover.target(DistributedDataParallel.forward)
+            passes = takeover.Layer(ddp.Passes(self.blocker).forward_hook)
+            undo.callback(reducer.remove, passes)
+            reducer.add(passes)
+            return undo.pop_all().close
 
 
 def _users(storage: Any) -> int:
