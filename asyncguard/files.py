@@ -29,6 +29,7 @@ _FLAGS = (
     | getattr(os, "O_NOCTTY", 0)
 )
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_open_file = open  # as it is before a traced program changes it
 _LEAST = 4096  # bytes to ask for; files of the kernel say that they hold none
 FOLDER = "is a directory"
 _KINDS = (
@@ -122,7 +123,7 @@ def replace(path: Path, parts: Iterable[bytes], *, prefix: str = "", suffix: str
     before = _standing(path)
     handle, name = tempfile.mkstemp(suffix, prefix or f".{path.name}.", path.absolute().parent)
     try:
-        with open(handle, "wb") as file:
+        with _open_file(handle, "wb") as file:
             file.writelines(parts)
         os.chmod(name, 0o666 & ~_umask() if before is None else stat.S_IMODE(before.st_mode))
         os.replace(name, path)

@@ -23,7 +23,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any
@@ -32,7 +32,8 @@ from asyncguard import files
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.runtime import ranks, store
 from asyncguard.runtime.keeper import Keeper
-from asyncguard.runtime.session import Session
+from asyncguard.runtime.neighbours import Neighbours
+from asyncguard.runtime.session import Session, described
 
 After = Callable[[Path], None]
 # Signals that end a program which does not handle them: Slurm sends SIGUSR1 ahead of the limit.
@@ -87,25 +88,38 @@ def run(
     output = Path(os.path.abspath(ranks.own_path(output, seat)))
     _require_writable(output, target)
     start = _prepare(target)
+    neighbours = Neighbours(os.path.abspath(sys.path[0]))
+    shown = after if seat is None or seat.rank == 0 else None
+
+    def report(path: Path) -> None:
+        with neighbours.away():
+            assert shown is not None
+            shown(path)
+
     ending = _Ending(
         session or Session(command=target.command),
         output,
-        after if seat is None or seat.rank == 0 else None,
+        report if shown is not None else None,
         saved,
         every,
         on_signal,
     )
-    ending.begin()
+    with neighbours.away():
+        ending.begin()
+    neighbours.step_aside()
     try:
         start()
     except SystemExit as error:
+        ending.failed(_status(error.code))
         if not _has_begun():  # there is no such module: there is nothing to save
             ending.give_up()
         raise error.with_traceback(None) from None
     except KeyboardInterrupt as error:
+        ending.failed(128 + signal.SIGINT, error)
         _show_own_traceback(error)
         raise
     except BaseException as error:  # noqa: BLE001  shown as the interpreter would show it
+        ending.failed(1, error)
         _print_as_interpreter(error)
         return 1
     finally:
@@ -118,11 +132,18 @@ def _require_writable(path: Path, target: Target | None = None) -> None:
     main = getattr(sys.modules.get("__main__"), "__file__", None) if target is None else None
     script = main if target is None or target.is_module else target.argv[0]
     try:
+        if target is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
         files.require_replaceable(path, [script] if script else [])
     except OSError as error:
         raise AsyncguardError(
             f"{path}: cannot write the trace: {error.strerror}; name another file with -o"
         ) from error
+
+
+def _status(code: object) -> int:
+    """Return the exit status that the argument of SystemExit comes to."""
+    return code & 0xFF if isinstance(code, int) else int(code is not None)
 
 
 def _has_begun() -> bool:
@@ -210,6 +231,9 @@ class _Ending:
         self._lock = threading.RLock()  # SIGTERM may come while it is held
         self._done = False
         self._told = ""  # what went wrong the last time
+        self._kept = False  # meanwhile: what stands in the file is of this run
+        self._status = 0
+        self._exception = ""
         self._keeper = Keeper(self.keep, every)
         self._on_signal = on_signal
         self._handled: dict[int, Any] = {}  # signal -> who handled it before us
@@ -235,19 +259,24 @@ class _Ending:
             if signal.getsignal(number) == self._signalled:
                 signal.signal(number, before)
 
+    def failed(self, status: int, error: BaseException | None = None) -> None:
+        """The program ends with a status other than 0, or by an exception."""
+        self._status = status
+        self._exception = described(error) if error is not None else ""
+
     def keep(self) -> None:
         """Save what there is so far; whatever goes wrong, the program goes on."""
         if self._done or os.getpid() != self._process:
             return
         try:
             # Before the lock: a signal handler may wait for it in the midst of recording.
-            record = self._session.record()
+            record = replace(self._session.record(), complete=False)
         except Exception as error:  # noqa: BLE001
             self._tell(f"{self._output}: cannot save the trace meanwhile: {error!r}")
             return
         with self._lock:
             if not self._done:
-                self._write(record)
+                self._kept = self._write(record) or self._kept
 
     def _write(self, record: TraceRecord) -> bool:
         """Put the trace into its file; whether that went well."""
@@ -290,13 +319,23 @@ class _Ending:
             self._done = True
         self._keeper.stop()
         self._session.stop()
+        record = replace(
+            self._session.record(), exit_status=self._status, exception=self._exception
+        )
         try:
-            if self._write(self._session.record()) and self._after is not None:
+            if self._is_worthless(record):
+                self._tell(f"nothing ran: {self._output} is left as it was")
+            elif self._write(record) and self._after is not None:
                 self._after(self._output)
         except AsyncguardError as error:
             print(f"asyncguard: {error}", file=sys.stderr)
         finally:
             self._saved()
+
+    def _is_worthless(self, record: TraceRecord) -> bool:
+        """Whether a program that refused its arguments would replace an earlier trace."""
+        nothing = not (record.sites or record.step_count or record.exception)
+        return bool(self._status) and nothing and self._output.exists() and not self._kept
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
         """Save; then do as without us: call who handled the signal before, or die of it."""
@@ -306,6 +345,7 @@ class _Ending:
             before(number, frame)
             return
         signal.signal(number, signal.SIG_DFL)
+        self.failed(128 + number)
         self.save()
         os.kill(os.getpid(), number)
 

@@ -91,6 +91,11 @@ class Cycles:
                 registry.release(self._options.watched, self._options.clock)
         self._hand_on(record)
 
+    def failed(self, error: BaseException | None) -> None:
+        """Note the exception, if any, by which the program leaves the block."""
+        if self._is_recording:
+            self._session.failed(error)
+
     def mark(self, source: object | None) -> None:
         """A step ended."""
         with self._lock:

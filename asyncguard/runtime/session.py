@@ -113,8 +113,8 @@ class Session:
         if self._device is not None:  # no hook is left by then that would count its waits
             undo(self._device.stop)
         undo(self._unlisten)  # releasing hooks may settle the cost of the last wait
-        undo(self._release)
         registry.acquire(self._frameworks, self._clock)
+        undo(self._release)
         hub.add_marked(self._recorder)
         if self._device is not None:
             self._device.start()

@@ -31,6 +31,7 @@ from asyncguard.runtime.trace_format import (
     StoredTrace,
 )
 
+_dumps = json.dumps  # as it is before a traced program changes it
 _START = f'{{"format": "{FORMAT}"'
 _OWN = "sites", "timeline"  # a line for each
 
@@ -141,11 +142,11 @@ def _parts(record: TraceRecord) -> Iterator[str]:
     yield f'{_START}, "version": {VERSION}'
     for field in fields(TraceRecord):
         if field.name not in _OWN:
-            yield f',\n"{field.name}": {json.dumps(to_plain(getattr(record, field.name)))}'
+            yield f',\n"{field.name}": {_dumps(to_plain(getattr(record, field.name)))}'
     yield from _listed("sites", (_site(site, tree) for site in record.sites))
     yield from _listed("timeline", (_event(event) for event in record.timeline))
-    yield f',\n"frames": {json.dumps(tree.frames, indent=0)}'
-    yield f',\n"tree": {json.dumps(tree.nodes)}}}\n'
+    yield f',\n"frames": {_dumps(tree.frames, indent=0)}'
+    yield f',\n"tree": {_dumps(tree.nodes)}}}\n'
 
 
 def _listed(name: str, stored: Iterator[msgspec.Struct]) -> Iterator[str]:
@@ -153,7 +154,7 @@ def _listed(name: str, stored: Iterator[msgspec.Struct]) -> Iterator[str]:
     yield f',\n"{name}": ['
     for each in stored:
         # Not msgspec's encoder, which refuses lone surrogates.
-        yield f"{comma}\n{json.dumps(msgspec.to_builtins(each, str_keys=True))}"
+        yield f"{comma}\n{_dumps(msgspec.to_builtins(each, str_keys=True))}"
         comma = ","
     yield "]"
 

@@ -153,4 +153,5 @@ def own_kernel(func: Any) -> Run | None:
     registered = private.registration(func, "CUDA")
     if not re.search(r"\.py:\d+", registered):
         return None
-    return private.redispatch(func, "CUDA")
+    run: Run = private.redispatch(func, "CUDA")
+    return run

@@ -207,6 +207,78 @@ def test_a_forked_child_dies_of_sigterm_as_without_us(script: Any, run: Any) -> 
     same_as_python(run, "script.py")
 
 
+def test_modules_called_like_libraries_of_ours_are_the_programs(script: Any, run: Any) -> None:
+    for name in ("rich", "msgspec", "tomli"):
+        script("mine = __name__", f"{name}.py")
+    script(
+        f"""
+        import sys
+        import rich, msgspec
+        {WAIT.splitlines()[0]}
+        np.ones(1).wait_to_read()
+        print(rich.mine, msgspec.mine, sys.modules["rich"] is rich)
+        """
+    )
+    ran = run([*ASYNCGUARD[:4], "-o", "trace.json"], "script.py")
+    assert (ran.status, ran.out) == (0, "rich msgspec True\n")
+    assert "trace saved to" in ran.err
+    assert "Traceback" not in ran.err
+    assert ran.total() == 1
+
+
+def test_a_program_may_leave_open_and_dumps_changed(script: Any, run: Any) -> None:
+    script(
+        f"""
+        import builtins, json
+        {WAIT.splitlines()[0]}
+        np.ones(1).wait_to_read()
+        builtins.open = lambda *a, **k: 1 / 0
+        json.dumps = lambda *a, **k: "mine"
+        """
+    )
+    ran = run(ASYNCGUARD, "script.py")
+    assert (ran.status, ran.err) == (0, "")
+    assert ran.total() == 1
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "exception"),
+    [
+        ("pass", 0, ""),
+        ("raise SystemExit(3)", 3, ""),
+        ("raise SystemExit('why')", 1, ""),
+        ("raise ValueError('why')", 1, "ValueError: why"),
+        ("raise KeyboardInterrupt", 130, "KeyboardInterrupt"),
+    ],
+)
+def test_the_trace_says_how_the_program_ended(
+    script: Any, run: Any, ending: str, status: int, exception: str
+) -> None:
+    script(WAIT + ending)
+    ran = run(ASYNCGUARD, "script.py")
+    record = store.load(ran.trace)
+    assert (record.complete, record.exit_status, record.exception) == (True, status, exception)
+    judged = run([sys.executable, "-m", "asyncguard", "gate", "--update"], "trace.json")
+    assert judged.status == (2 if status else 0), judged.err
+
+
+def test_a_program_that_refuses_its_arguments_leaves_the_trace_before(
+    script: Any, run: Any
+) -> None:
+    script(f"import sys\nif len(sys.argv) > 1: sys.exit(2)\n{WAIT}")
+    run(ASYNCGUARD, "script.py")
+    ran = run(ASYNCGUARD, "script.py", "--wrong")
+    assert ran.status == 2
+    assert "trace.json is left as it was" in ran.err
+    assert ran.total() == 1
+
+
+def test_the_folder_of_a_trace_is_made(script: Any, run: Any, tmp_path: Path) -> None:
+    script(WAIT)
+    assert run([*ASYNCGUARD[:-1], "new/er/t.json"], "script.py").status == 0
+    assert store.load(tmp_path / "new/er/t.json").total_syncs == 1
+
+
 def test_a_trace_that_cannot_be_written_leaves_the_scripts_status(
     script: Any, run: Any, tmp_path: Path
 ) -> None:
