@@ -1,4 +1,4 @@
-"""What tracing costs: `python benchmarks/trace_overhead.py [--quick] [--least] [--keep]`.
+"""What tracing costs: `python benchmarks/trace_overhead.py [--quick] [--least] [--calls] [--keep]`.
 
 1. A small MLP training step on torch (about 0.3 ms, the worst case) with one `.item()` a step:
    bare, traced, and under torch.profiler.
@@ -8,7 +8,9 @@
 5. Calls in context: each with caches that other work has just filled, seven shapes taking turns;
    what the trace adds to each, and the same where caches are warm.
 6. A loop of mxnet or jax with a wait a step, where they are installed.
-7. The MLP step once more, each of 256 steps at its least over all rounds: what is left when
+7. What programs do beside steps: entering a limit, a read at a library's line, and what is asked of
+   a running trace. With --calls that alone.
+8. The MLP step once more, each of 256 steps at its least over all rounds: what is left when
    nothing else has the caches. With --least that alone; a busy machine can tell no other.
 
 Blocks of steps take turns, so that what else the machine does meets all of them; each is compared
@@ -34,6 +36,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import asyncguard
 from asyncguard.compat import restore_numpy_names
 from asyncguard.runtime import compiled
 from asyncguard.runtime.hub import BATCH
@@ -155,6 +158,7 @@ def on_torch(quick: bool) -> None:
     beside_the_profiler(loop, 2 if quick else 10)
     of_one_call(torch, 10 if quick else 100)
     at_full_depth(torch, loop, 4 if quick else 100)
+    beside_steps(torch, 10 if quick else 100)
     in_a_step(torch, 6 if quick else 200)
     in_context(torch, 6 if quick else 60)
 
@@ -228,6 +232,65 @@ def of_one_call(torch: Any, rounds: int) -> None:
         )
     replaced = sum(now is not before.get(name) for name, now in vars(torch.Tensor).items())
     judge("torch, attributes replaced without a trace", Interval(replaced, replaced, replaced), 0)
+
+
+def beside_steps(torch: Any, rounds: int) -> None:
+    """Limits that are entered often, reads within libraries, and questions to a running trace."""
+    entered, left = [], []
+    with asyncguard.forbid_syncs():
+        pass  # what is made once is made here
+    for _ in range(10 * rounds):
+        limit = asyncguard.forbid_syncs()
+        began = time.thread_time_ns()
+        limit.__enter__()
+        between = time.thread_time_ns()
+        limit.__exit__(None, None, None)
+        entered.append(float(between - began))
+        left.append(float(time.thread_time_ns() - between))
+    print(f"torch, a limit entered and left {10 * rounds} times")
+    judge("torch, a limit entered, CPU ns", Interval.of(entered), 500_000)
+    judge("torch, a limit left, CPU ns", Interval.of(left), 500_000)
+
+    value, names = torch.ones(()), {}
+    path = os.path.join("", "site-packages", "library.py")
+    exec(compile("def read(x):\n    return x.item()\n", path, "exec"), names)
+    read = names["read"]
+
+    def loop(times: int) -> None:
+        for _ in range(times):
+            read(value)
+
+    contexts: dict[str, Context] = {"bare": nullcontext, "traced": Session}
+    times = compare(loop, 10_000, rounds, contexts)
+    show("torch, a read at a library's line", times)
+    pairs = zip(times["traced"], times["bare"], strict=True)
+    over = Interval.of([(a - b) * 1e9 for a, b in pairs])
+    judge("torch, a read at a library's line, ns over the bare one", over, 1500)
+    asking(value, rounds)
+
+
+def asking(value: Any, rounds: int) -> None:
+    """What `trace.total_syncs` and its like take early and late in a trace with a timeline."""
+    taken: list[list[float]] = []
+    with asyncguard.trace(timeline=100_000) as trace:
+        for _ in range(2):
+            asked = []
+            for _ in range(rounds):
+                value.item()
+                asyncguard.step()
+                began = time.thread_time_ns()
+                _ = trace.total_syncs, trace.syncs_per_step, trace.cpu_stall_ns
+                asked.append(float(time.thread_time_ns() - began))
+            taken.append(asked)
+            for _ in range(5000):
+                value.item()
+                asyncguard.step()
+    early, late = map(Interval.of, taken)
+    print(
+        f"a running trace is asked for three figures: {early.middle:.0f}, later {late.middle:.0f}"
+    )
+    pairs = zip(taken[1], taken[0], strict=True)
+    judge("a running trace, late over early", Interval.of([a / b for a, b in pairs]), 1.5)
 
 
 def at_full_depth(torch: Any, loop: Loop, rounds: int) -> None:
@@ -417,6 +480,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--quick", action="store_true", help="a few rounds only")
     parser.add_argument("--least", action="store_true", help="only the least of each step")
+    parser.add_argument("--calls", action="store_true", help="only what is done beside steps")
     parser.add_argument("--keep", action="store_true", help="keep the figures in results/")
     options = parser.parse_args()
     print(f"the short way of reads is {'Python' if compiled.quick is None else 'compiled'}")
@@ -425,7 +489,11 @@ def main() -> int:
         import torch
 
         at_its_least(torch, 60)
-    frameworks = () if options.least else MEASURED
+    if options.calls:
+        import torch
+
+        beside_steps(torch, 10 if options.quick else 100)
+    frameworks = () if options.least or options.calls else MEASURED
     for name, measure in frameworks:
         if importlib.util.find_spec(name):
             measure(options.quick)

@@ -1,6 +1,6 @@
 """Test traces, the simulation and integrations on several releases of torch: `make test-versions`.
 
-usage: torch_versions.py [--keep FILE] VERSION...
+usage: torch_versions.py VERSION... [--tests PATH...] [--keep FILE] [arguments of pytest]
 
 Each release has an environment of its own, .venvs/torch-VERSION: a build for CUDA, about 6 GB. What
 came of it is printed, and kept as JSON with --keep: the date, the interpreter, and how many tests
@@ -39,11 +39,11 @@ def environment(version: str) -> Path:
     return folder / "bin" / "python"
 
 
-def run(python: Path, extra: list[str]) -> dict[str, object]:
+def run(python: Path, tests: list[str], extra: list[str]) -> dict[str, object]:
     """Run the tests with this interpreter; return what came of them."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder, "report.xml")
-        command = [str(python), "-m", "pytest", "-q", *TESTS, f"--junit-xml={report}", *extra]
+        command = [str(python), "-m", "pytest", "-q", *tests, f"--junit-xml={report}", *extra]
         environ = {**os.environ, "ASYNCGUARD_REQUIRE": REQUIRED}
         subprocess.run(command, cwd=ROOT, env=environ, check=False)
         suite = ElementTree.parse(report).getroot()[0]
@@ -74,13 +74,16 @@ def main() -> int:
     """Test each release that is named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("versions", nargs="+")
+    parser.add_argument("--tests", nargs="+", default=list(TESTS))
     parser.add_argument("--keep", type=Path)
     options, extra = parser.parse_known_args()
-    results = {version: run(environment(version), extra) for version in options.versions}
+    results = {
+        version: run(environment(version), options.tests, extra) for version in options.versions
+    }
     found = {
         "date": datetime.now(timezone.utc).date().isoformat(),
         "python": platform.python_version(),
-        "tests": list(TESTS),
+        "tests": options.tests,
         "versions": results,
     }
     print(json.dumps(found, indent=2))
