@@ -304,7 +304,8 @@ def trace(
                 100,000.
     depth:      "light": the entry points that Python can call; "full": on torch also the operators
                 below them, in the thread that starts the trace alone, and not in functions that
-                torch.compile has compiled.
+                torch.compile has compiled. An older torch (2.6) runs those uncompiled from then
+                on; a RuntimeWarning says so.
     device_times: who measures the GPU stall, the idle time of the CUDA device that each wait
                 causes: "cupti" (cupti-python), "profiler" (torch's), or "auto", the first of them
                 that can. None: nobody, which costs nothing; a GPU stall is then None.

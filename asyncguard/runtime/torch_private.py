@@ -319,3 +319,11 @@ def is_profiling(torch: Any) -> bool:
     """Whether the user profiles, in any thread: `_profiler_enabled` tells of the calling one."""
     here = torch.autograd._profiler_enabled()
     return bool(here or getattr(torch.autograd.profiler, "_is_profiler_enabled", False))
+
+
+def keeps_compiled() -> bool:
+    """Whether dispatch modes may look on without that compiled functions run uncompiled.
+
+    In torch 2.6 they do not, though modes of infrastructure are there by name; in 2.11 they do.
+    """
+    return hasattr(_find(NAMES["TorchDispatchMode"].path), "_should_skip_dynamo")

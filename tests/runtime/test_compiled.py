@@ -64,3 +64,14 @@ def test_full_depth_sees_the_operators_around_a_compiled_function() -> None:
         program(DATA)
         torch.ops.aten.nonzero(DATA)
     assert counts(session.record()) == {"torch.nonzero": 1}
+
+
+def test_a_torch_that_cannot_keep_them_compiled_is_told_of_before_it_happens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from asyncguard.runtime import torch_private
+
+    monkeypatch.setattr(torch_private, "keeps_compiled", lambda: False)
+    with pytest.warns(RuntimeWarning, match="compiled functions run uncompiled"):
+        session = Session(depth="full").start()
+    session.stop()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
@@ -35,6 +36,10 @@ from asyncguard.runtime.simulated import MARK, present
 from asyncguard.runtime.sites import Blocker
 
 __warningregistry__ = None  # see `warned`
+UNCOMPILED = (
+    "depth='full': in this version of torch, compiled functions run uncompiled from here on, also"
+    " after the trace; depth='light' leaves them compiled"
+)
 _RUNTIME_DIRECTORY = os.path.dirname(asyncguard.runtime.__file__) + os.sep
 _TENSOR, _PARAMETER = torch.Tensor, torch.nn.Parameter
 _takes_over = private.has_torch_function_unary  # asked for every read
@@ -218,6 +223,8 @@ class Adapter(Base):
 
         But for those in compiled functions, which run as they do without it.
         """
+        if not private.keeps_compiled():
+            warnings.warn(UNCOMPILED, RuntimeWarning, stacklevel=2)
         mode = Operators(self)
         mode.__enter__()
         return mode.leave
