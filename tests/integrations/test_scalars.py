@@ -71,7 +71,7 @@ def test_steps_are_those_that_the_trace_counts() -> None:
 def test_a_target_that_fails_is_logged_once_and_the_training_goes_on(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "_failed", set())
+    monkeypatch.setattr(hub, "_failed", {})
 
     def log(figures: dict[str, float], step: int) -> None:
         raise OSError("disk full")

@@ -271,7 +271,7 @@ def test_a_record_of_an_unknown_shape_is_no_exception_in_cuptis_thread() -> None
 
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "_failed", set())
+    monkeypatch.setattr(hub, "_failed", {})
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -221,7 +221,7 @@ def test_a_framework_that_is_imported_later_is_asked_at_its_first_wait() -> None
 def test_a_source_that_breaks_down_is_told_and_the_program_goes_on(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub, "_failed", set())
+    monkeypatch.setattr(hub, "_failed", {})
     play, site = Playground(), make_site()
 
     def stop() -> None:

@@ -500,7 +500,7 @@ def test_a_hook_that_fails_is_logged_once_and_the_call_still_returns(
     def broken(*args: Any) -> int:
         raise ValueError("broken clock")
 
-    monkeypatch.setattr(hub, "_failed", set())
+    monkeypatch.setattr(hub, "_failed", {})
     with Session() as session:
         for at in range(5):
             if at == (2 if seen else 0):
@@ -555,7 +555,7 @@ def test_a_step_mark_that_fails_is_logged_once_and_training_goes_on(
 
     weight = torch.nn.Parameter(torch.ones(1))
     optimizer = torch.optim.SGD([weight], lr=1.0)
-    monkeypatch.setattr(hub, "_failed", set())
+    monkeypatch.setattr(hub, "_failed", {})
     with Session() as session, Session() as other:
         monkeypatch.setattr(session._recorder, "mark", broken)
         for _ in range(3):
@@ -574,7 +574,7 @@ def test_full_depth_that_fails_is_logged_once_and_operators_still_run(
     def broken(*args: Any) -> int:
         raise ValueError("broken clock")
 
-    monkeypatch.setattr(hub, "_failed", set())
+    monkeypatch.setattr(hub, "_failed", {})
     with Session(depth="full") as session:
         monkeypatch.setattr(session._recorder, method, broken)
         for _ in range(3):
