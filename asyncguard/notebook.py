@@ -46,7 +46,15 @@ def run(shell: Any, line: str, body: str) -> None:
         result = shell.run_cell(body, store_history=False)
     shell.user_ns[arguments.name] = made
     made.show()
-    result.raise_error()
+    _raise_shown(result)
+
+
+def _raise_shown(result: Any) -> None:
+    """Raise what a cell raised, so that the cells after it do not run; its traceback is shown."""
+    error = result.error_before_exec or result.error_in_exec
+    if error is not None:
+        error._render_traceback_ = list  # what IPython asks: no lines
+        raise error
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -164,8 +164,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
         result = yield
     if run.traces:
         item.stash[_COST] = pytest_limits.cost(item.nodeid, trace.record)
-    message = pytest_limits.excess(trace.record, limit) if limit is not None else ""
-    if message:
+    if limit is None:
+        return result
+    if faults := trace.record.faults:
+        pytest.fail(f"max_syncs cannot tell: {faults[0]}", pytrace=False)
+    if message := pytest_limits.excess(trace.record, limit):
         pytest.fail(message, pytrace=False)
     return result
 

@@ -77,6 +77,17 @@ def ipython(tmp_path: Path, *lines: str) -> str:
     return done.stdout + done.stderr
 
 
+def test_what_a_cell_raises_is_shown_once(tmp_path: Path) -> None:
+    out = ipython(
+        tmp_path,
+        "%load_ext asyncguard",
+        "get_ipython().run_cell_magic('asyncguard', '', '1 / 0')",
+        "print('next')",
+    )
+    assert out.count("Traceback (most recent call last)") == 1
+    assert "ZeroDivisionError" in out
+
+
 def test_the_cell_magic_in_ipython(tmp_path: Path) -> None:
     run = "get_ipython().run_cell_magic('asyncguard', {!r}, {!r})"
     out = ipython(

@@ -317,6 +317,31 @@ def test_a_mistaken_marker_fails_its_own_test_with_one_line(pytester: pytest.Pyt
     assert "INTERNALERROR" not in done.stdout.str()
 
 
+def test_a_marker_cannot_tell_where_hooks_failed(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        from asyncguard.runtime.adapters import torch as adapter
+
+        def install(*_):
+            raise AttributeError("gone")
+
+        adapter.Adapter.install = install
+        """
+    )
+    done = plain(
+        pytester,
+        """
+    import torch
+
+    @pytest.mark.max_syncs(1)
+    def test_it():
+        torch.ones(1).item()
+        """,
+    )
+    done.assert_outcomes(failed=1)
+    assert "max_syncs cannot tell: torch cannot be hooked" in done.stdout.str()
+
+
 def test_a_conftest_may_skip_before_the_plugin_sees_a_test(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """
