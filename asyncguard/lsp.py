@@ -141,7 +141,7 @@ class Service:
         rules = {label.code: label for label in labels()}
         blocks = [
             *(hover.measured(site, record) for site, record in self._sites(uri, line)),
-            *hover.findings((f, rules[f.code]) for f in self._at(uri, line, line)),
+            *hover.texts((f, rules[f.code]) for f in self._at(uri, line, line)),
         ]
         if not blocks:
             return None

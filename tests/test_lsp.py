@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -330,7 +331,10 @@ def test_a_live_check_finds_what_a_check_of_the_folder_finds(tmp_path: Path) -> 
 def test_without_the_extra_one_line_names_it(tmp_path: Path) -> None:
     (tmp_path / "pygls.py").write_text("raise ModuleNotFoundError('no pygls', name='pygls')\n")
     done = subprocess.run(
-        [sys.executable, "-m", "asyncguard", "lsp"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-m", "asyncguard", "lsp"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )
     assert done.returncode == 2
     assert done.stderr == (

@@ -248,6 +248,7 @@ def _unrecorded(
     if arguments.baseline:
         named = Place(arguments.baseline)
         place, remedy = lambda file: named, f"asyncguard check --write-baseline {named.path}"
+        baseline.load(named.path, remedy)  # it must be there, also where there is no file to check
     accepted = without_accepted(result.findings, files, place, remedy)
     notes: list[str] = []
     if arguments.baseline or not arguments.paths or any(map(os.path.isdir, arguments.paths)):

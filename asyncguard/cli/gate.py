@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,7 +117,7 @@ def _sorted(
     traces: list[Path] = []
     sources: list[Path] = []
     for path in paths:
-        folder = path.is_dir()
+        folder = os.path.isdir(path)
         if folder and not choose([path], settings).files:
             traces += store.traces_below(path)
         elif folder or path.suffix != ".json":

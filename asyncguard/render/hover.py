@@ -16,7 +16,7 @@ STAND_IN = "stand-in"
 PAGE = "https://asyncguard.github.io/asyncguard/rules/{code}.html"
 
 
-def findings(found: Iterable[tuple[Finding, Label]]) -> list[str]:
+def texts(found: Iterable[tuple[Finding, Label]]) -> list[str]:
     """Say of each finding what it is, and of each rule once what it is about."""
     pairs = list(found)
     rules = {rule.code: rule for _, rule in pairs}

@@ -81,6 +81,7 @@ def _devices(machine: Machine) -> dict[str, Callable[..., Any]]:
     major, minor = machine.profile.capability
     return {
         "_cuda_init": lambda: None,
+        "_cuda_clearCublasWorkspaces": lambda: None,
         "_cuda_getDeviceCount": lambda: len(machine.devices),
         "_cuda_getDevice": lambda: current.device,
         "_cuda_setDevice": set_device,
