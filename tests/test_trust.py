@@ -66,7 +66,7 @@ ALLOWED = {
     ("lint/report/registry.py", IMPORTS): "the rules, which are modules of the package",
     ("lint/fixes/repair.py", IMPORTS): "the repairs, likewise",
     ("render/__init__.py", IMPORTS): "the formats, likewise",
-    ("runtime/crosscheck.py", IMPORTS): "a module of torch",
+    ("runtime/torch_private.py", IMPORTS): "modules of torch, by names of a table of its own",
     ("runtime/device/cupti.py", IMPORTS): "the bindings of CUPTI and CUDA",
     ("runtime/registry.py", IMPORTS): "the adapters, which are modules of the package",
     ("sim/entry.py", IMPORTS): "a module of the package",
