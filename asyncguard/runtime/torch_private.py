@@ -134,6 +134,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "_accelerator_resetAccumulatedStats", "_accelerator_resetPeakStats",
         "_accelerator_setDeviceIndex", "_accelerator_setStream",
         "_accelerator_synchronizeDevice", "_cuda_canDeviceAccessPeer", "_cuda_emptyCache",
+        "_cuda_clearCublasWorkspaces",
         "_cuda_exchangeDevice", "_cuda_getAllocatorBackend", "_cuda_getArchFlags",
         "_cuda_getCompiledVersion", "_cuda_getCurrentRawStream", "_cuda_getDevice",
         "_cuda_getDeviceCount", "_cuda_getMemoryFraction", "_cuda_get_sync_debug_mode",
