@@ -350,7 +350,7 @@ def keeps_early_return(device):
     return total
 
 
-def values_written_in_place(device):
+def fewer_values_written_in_place(device):
     model, optimizer = parts(device)
     state = torch.zeros((), device=device)
     history = []
