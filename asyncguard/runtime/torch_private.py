@@ -151,14 +151,14 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "torch.autograd.profiler": ("_supported_activities",),
     "torch.cuda": (
         "_cached_device_count", "_cudart", "_exchange_device", "_get_device_properties",
-        "_initialized", "_maybe_exchange_device", "_queued_calls",
+        "_initialized", "_is_in_bad_fork", "_lazy_init", "_maybe_exchange_device", "_queued_calls",
     ),
     "torch.cuda.nvtx": ("_nvtx",),
     "torch.jit._builtins": ("_find_builtin",),
     "torch.optim.asgd": ("_multi_tensor_asgd",),
     "torch.optim.nadam": ("_multi_tensor_nadam",),
     "torch.optim.radam": ("_multi_tensor_radam",),
-    "torch.storage": ("UntypedStorage._new_shared",),
+    "torch.storage": ("UntypedStorage._new_shared", "UntypedStorage._share_cuda_"),
     "torch.utils._foreach_utils": ("_get_fused_kernels_supported_devices",),
 }  # fmt: skip
 # Of those, what 2.6 has not yet; all others are there since 2.6 or earlier.

@@ -24,6 +24,10 @@ from asyncguard.timeline.virtual import Event, Run, Stream, VirtualTimeline
 
 _Wait = Callable[[object, int], int]  # owner, what returning takes
 HOST_TIMES = ("fixed", "measured")
+BAD_FORK = (
+    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use"
+    " the 'spawn' start method"
+)
 
 
 class NotSimulated(AsyncguardError, NotImplementedError):  # noqa: N818  reads as what is the case
@@ -31,6 +35,10 @@ class NotSimulated(AsyncguardError, NotImplementedError):  # noqa: N818  reads a
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} is not supported on asyncguard's simulated CUDA device")
+        self._what = what
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._what,)
 
 
 class Device(Holder):
@@ -128,10 +136,12 @@ class Machine:
         """A device is used; raises RuntimeError in a process in which CUDA could not."""
         self.is_used = True
         if self.is_bad_fork:
-            raise RuntimeError(
-                "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing,"
-                " you must use the 'spawn' start method"
-            )
+            raise RuntimeError(BAD_FORK)
+
+    def forked(self) -> None:
+        """This process was forked: the device is not there for it if it was in use before."""
+        self.is_bad_fork = self.is_used
+        self.lock = threading.RLock()  # a thread that is not here may have held it
 
     def device_at(self, device: torch.device) -> Device:
         """The device of this name; without an index, the current one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
@@ -161,3 +162,13 @@ def _watched(
     if state.doing.waiting and state.doing.composite is None:
         return run(op, args, kwargs)
     return hook(caller, lambda *given, **named: run(op, given, named), args, kwargs)
+
+
+def _forked() -> None:
+    """A child of this process begins, in which a simulation goes on."""
+    if isinstance(present.model, Simulation):
+        present.model.machine.forked()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

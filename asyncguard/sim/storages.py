@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
+from multiprocessing.context import get_spawning_popen
 from typing import Any
 
 import torch
+from torch.multiprocessing import reductions
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
-from asyncguard.sim.machine import Device, Machine
+from asyncguard.sim.machine import BAD_FORK, Device, Machine, NotSimulated
 from asyncguard.sim.memory import Block
 from asyncguard.sim.places import _MARK, CPU, PINNED, resolve
 
 Storage = torch.UntypedStorage
 _BASE = private.StorageBase
+_IPC = "CUDA IPC, which sends tensors of a device to another process,"
 
 
 def _place(storage: Any) -> Device | None:
@@ -60,6 +64,19 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
             setattr(made, _MARK, target.take(made.nbytes()))
         return made
 
+    def share_cuda(self: Any) -> tuple[Any, ...]:
+        """The handle that another process is sent: there it raises. Queues lose errors here."""
+        error = RuntimeError(BAD_FORK) if machine.is_bad_fork else NotSimulated(_IPC)
+        if get_spawning_popen() is not None:
+            raise error
+        return error, b"", 0, 0, b"", 0, b"", False
+
+    @functools.wraps(reductions.rebuild_cuda_tensor)
+    def rebuild(*parts: Any) -> Any:
+        raise next(part for part in parts if isinstance(part, Exception))
+
+    yield Place(reductions, "rebuild_cuda_tensor"), rebuild
+    yield Place(Storage, "_share_cuda_"), share_cuda
     yield Place(Storage, "device"), property(device)
     yield Place(Storage, "is_cuda"), property(lambda self: _place(self) is not None)
     yield Place(Storage, "to"), to
