@@ -89,7 +89,7 @@ def check_configured(
         for files, settings in _groups(chosen.files):
             seen = _from(progress, len(linked), chosen)
             with names.extended(names.own(settings.catalogue)):
-                linked.update(_check_files(files, settings, seen, others))
+                linked.update(analysed(files, settings, seen, others))
         findings, hidden = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     found = tuple(findings)
@@ -188,8 +188,11 @@ def _ignored(finding: Finding, settings: Settings) -> bool:
     )
 
 
-def _check_files(
-    files: Sequence[str], settings: Settings, progress: Progress, others: Sequence[str] = ()
+def analysed(
+    files: Sequence[str],
+    settings: Settings,
+    progress: Progress = lambda done, total: None,
+    others: Sequence[str] = (),
 ) -> Mapping[str, FileResult]:
     """Return what is to be said of the files, from the cache where nothing has changed.
 

@@ -19,20 +19,19 @@ from typing import Any
 import pytest
 
 from asyncguard import catalogue
-from asyncguard.lint.check import check_paths
 from asyncguard.lint.report import registry
 from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Finding, to_plain
 from tests.lint.case_files import Case, all_cases
+from tests.lint.programs import Programs
 
 GOLDEN = Path(__file__).parent / "golden.jsonl"
 UPDATE = "ASYNCGUARD_UPDATE_GOLDEN"
-DIRECTORY = Path("checked")  # a relative path: findings name their files
 DEFAULT = Settings(cache=False, jobs=1)
 DEFAULTS = {field.name: field.default for field in fields(Finding)}
 
 
-def programs() -> Iterator[Case]:
+def all_programs() -> Iterator[Case]:
     """Return every program that the repository tells a verdict of."""
     for point in catalogue.load():
         yield Case(f"catalogue {point.id} hit", {"snippet.py": point.hit}, DEFAULT)
@@ -47,18 +46,12 @@ def programs() -> Iterator[Case]:
         yield case._replace(name=f"case {case.name}")
 
 
-def findings_in(case: Case) -> Iterator[dict[str, Any]]:
-    """Check a program with its settings and with all rules; a finding of both comes once."""
-    for name, text in case.files.items():
-        path = DIRECTORY / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+def findings_in(case: Case, programs: Programs) -> Iterator[dict[str, Any]]:
+    """Show a program's findings with its settings and with all rules; one of both comes once."""
     shown: dict[Finding, list[str]] = {}
     for name, select in (("ALL", ("ALL",)), ("default", case.settings.select)):
-        for finding in check_paths([DIRECTORY], replace(case.settings, select=select)).findings:
+        for finding in programs.findings(case.files, replace(case.settings, select=select)):
             shown.setdefault(finding, []).append(name)
-    for name in case.files:
-        (DIRECTORY / name).unlink()
     for finding, names in shown.items():
         yield {"settings": names, **fields_of(finding)}
 
@@ -69,16 +62,13 @@ def fields_of(finding: Finding) -> dict[str, Any]:
     return {name: to_plain(v) for name, v in plain.items() if v != DEFAULTS[name]}
 
 
-def lines_of(case: Case) -> Iterator[str]:
-    for finding in findings_in(case):
+def lines_of(case: Case, programs: Programs) -> Iterator[str]:
+    for finding in findings_in(case, programs):
         yield json.dumps({"program": case.name, **finding}, ensure_ascii=False)
 
 
-def test_the_findings_are_those_of_the_golden_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    found = sorted(line for program in programs() for line in lines_of(program))
+def test_the_findings_are_those_of_the_golden_file(programs: Programs) -> None:
+    found = sorted(line for case in all_programs() for line in lines_of(case, programs))
     if os.environ.get(UPDATE):
         GOLDEN.write_text("\n".join(found) + "\n", encoding="utf-8")
     golden = GOLDEN.read_text(encoding="utf-8").splitlines()

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import pytest
-
-from asyncguard.lint.check import check_source
 from asyncguard.lint.report import registry
-from asyncguard.lint.report.registry import Example, Rule
+from asyncguard.lint.report.registry import Rule
 from asyncguard.lint.run.settings import Settings
+from tests.lint.programs import Programs
 
 RULES = registry.rules()
 DEFAULTS = Settings(select=tuple(rule.code for rule in RULES))
-VALID = [(rule, source) for rule in RULES for source in rule.valid]
-INVALID = [(rule, example) for rule in RULES for example in rule.invalid]
 
 
-def name(value: object) -> str:
-    if isinstance(value, Rule):
-        return value.code
-    source = value.source if isinstance(value, Example) else str(value)
-    return (source.strip().splitlines() or ["nothing"])[-1].strip()
+def test_rules_find_their_invalid_examples_and_leave_the_valid_ones_alone(
+    programs: Programs,
+) -> None:
+    def count(rule: Rule, source: str) -> int:
+        findings = programs.in_source(source, DEFAULTS, "example.py")
+        return sum(f.code == rule.code for f in findings)
+
+    valid = [(rule.code, source) for rule in RULES for source in rule.valid if count(rule, source)]
+    assert valid == []
+    examples = [(rule, example) for rule in RULES for example in rule.invalid]
+    assert [(r.code, x) for r, x in examples if count(r, x.source) != x.count] == []
 
 
-def found(rule: Rule, source: str) -> list[int]:
-    return [f.line for f in check_source(source, "example.py", DEFAULTS) if f.code == rule.code]
-
-
-@pytest.mark.parametrize(("rule", "source"), VALID, ids=name)
-def test_leaves_the_valid_example_alone(rule: Rule, source: str) -> None:
-    assert found(rule, source) == []
-
-
-@pytest.mark.parametrize(("rule", "example"), INVALID, ids=name)
-def test_finds_the_invalid_example(rule: Rule, example: Example) -> None:
-    assert len(found(rule, example.source)) == example.count
-
-
-@pytest.mark.parametrize("rule", RULES, ids=name)
-def test_a_rule_is_documented(rule: Rule) -> None:
-    assert rule.summary
-    assert rule.valid
-    assert rule.invalid
-    assert "Reference: https://" in rule.explanation
+def test_rules_are_documented() -> None:
+    for rule in RULES:
+        assert rule.summary, rule.code
+        assert rule.valid, rule.code
+        assert rule.invalid, rule.code
+        assert "Reference: https://" in rule.explanation, rule.code
 
 
 def test_codes_and_names_are_unique() -> None:
