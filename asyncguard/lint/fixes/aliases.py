@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from asyncguard.lint.fixes import bindings, flow, libraries, sorts
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope
+from asyncguard.lint.fixes.code import Code, Scope
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.words import words
 from asyncguard.lint.source import parsed
@@ -61,10 +61,7 @@ def _reached(code: Code, scope: Scope) -> Iterable[str]:
     own = bindings.own_names(scope)
     if isinstance(scope, (ast.Lambda, ast.ClassDef)):
         return own
-    given: set[str] = set()
-    if isinstance(scope, FUNCTIONS):
-        given = {part.arg for part in parsed.walk(scope.args) if isinstance(part, ast.arg)}
-    return given | {name for name in own if not flow.is_private(code, scope, name)}
+    return flow.parameters(scope) | {name for name in own if not flow.is_private(code, scope, name)}
 
 
 def shares(code: Code, node: ast.AST, *, in_view: bool = False) -> Names:

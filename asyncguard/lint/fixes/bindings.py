@@ -32,14 +32,8 @@ class Binding(NamedTuple):
 @kept(OF_SCOPES)
 def own_names(scope: Scope) -> frozenset[str]:
     """Return the names that a function is given or binds, or that a module or class binds."""
-    given: set[str] = set()
-    if isinstance(scope, (*FUNCTIONS, ast.Lambda)):
-        given = {part.arg for part in parsed.walk(scope.args) if isinstance(part, ast.arg)}
-        body = scope.body if isinstance(scope.body, list) else [scope.body]
-        given = given.union(*map(flow.bound, body))
-    else:
-        given = given.union(*map(flow.bound, scope.body))
-    return frozenset(given) - declared(scope)
+    body = scope.body if isinstance(scope.body, list) else [scope.body]
+    return flow.parameters(scope).union(*map(flow.bound, body)) - declared(scope)
 
 
 @kept(OF_SCOPES)

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TypeVar
 
+from asyncguard.lint.fixes.kept import OF_STATEMENTS, kept
 from asyncguard.lint.source import parsed
 from asyncguard.lint.source.fixes import lines_of
 from asyncguard.model import Edit
@@ -52,10 +53,12 @@ class Code:
             self.tree = ast.parse(text)
         self._first_lines = [first_line(statement) for statement in self.tree.body]
         self._parents: dict[ast.AST, ast.AST] = {}
+        self._scopes: dict[ast.AST, Scope] = {}
         self._mapped: set[ast.stmt] = set()
         self._on_lines: dict[tuple[int, int], list[ast.expr]] = {}  # by their first and last line
         self._places: dict[ast.stmt, tuple[list[ast.stmt], int]] = {}
         self._taken: dict[str, list[ast.AST]] = {}  # new names, and the code that has them
+        self._numbers: dict[tuple[str, ast.AST], int] = {}  # of the newest of new names
         self._names: dict[ast.AST, frozenset[str]] = {}
 
     def expression_at(self, span: Span) -> ast.expr | None:
@@ -106,7 +109,10 @@ class Code:
 
     def scope(self, node: ast.AST) -> Scope:
         """Return the function, class, lambda or module that a node's names belong to."""
-        return next((p for p in self.parents(node) if isinstance(p, SCOPES)), self.tree)
+        if node not in self._scopes:
+            found = next((p for p in self.parents(node) if isinstance(p, SCOPES)), self.tree)
+            self._scopes[node] = found
+        return self._scopes[node]
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """Return the innermost statement around a node, or the node if it is one."""
@@ -261,10 +267,12 @@ class Code:
         """
         scope = self.tree if near is None else self.scope(near)
         place = self.tree if near is None else self._stretch(near)
-        tried, number = name, 1
+        number = self._numbers.get((name, place), 1)
+        tried = name if number == 1 else f"{name}_{number}"
         while tried in self._used(scope) or tried in _RESERVED or self._is_taken(tried, place):
             number += 1
             tried = f"{name}_{number}"
+        self._numbers[name, place] = number
         self._taken.setdefault(tried, []).append(place)
         return tried
 
@@ -369,6 +377,7 @@ def same(left: ast.AST, right: ast.AST) -> bool:
     return type(left) is type(right) and written(left) == written(right)
 
 
+@kept(OF_STATEMENTS)
 def written(node: ast.AST) -> str:
     """Return a text that two pieces of code share if they read the same, stores and loads alike."""
     if isinstance(node, ast.Name):

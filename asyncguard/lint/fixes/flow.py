@@ -67,6 +67,16 @@ def _bound(node: ast.AST) -> frozenset[str]:
 _NAMED = (*FUNCTIONS, ast.ClassDef)
 
 
+@kept(OF_STATEMENTS)
+def binders(code: Code, first: ast.stmt) -> dict[str, list[int]]:
+    """Return where in the block that begins with a statement each name is bound, as indices."""
+    found: dict[str, list[int]] = {}
+    for at, statement in enumerate(code.block(first)[0]):
+        for name in _bound(statement):
+            found.setdefault(name, []).append(at)
+    return found
+
+
 def changed(nodes: Iterable[ast.AST]) -> set[str]:
     """Return the names that code binds, or whose object it may change in place by what is seen.
 
@@ -137,6 +147,13 @@ def mentions(within: ast.AST) -> dict[str, list[ast.AST]]:
 def parts(node: ast.AST) -> frozenset[ast.AST]:
     """Return a node and all that is below it."""
     return frozenset(parsed.walk(node))
+
+
+@kept(OF_SCOPES)
+def parameters(scope: ast.AST) -> frozenset[str]:
+    """Return the names that a function is given by its caller."""
+    arguments = parsed.walk(scope.args) if isinstance(scope, (*FUNCTIONS, ast.Lambda)) else ()
+    return frozenset(part.arg for part in arguments if isinstance(part, ast.arg))
 
 
 def is_private(code: Code, scope: Scope, name: str) -> bool:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from asyncguard.lint.fixes import bindings, flow
 from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.source import parsed
-
-
-def is_parameter(scope: ast.AST, name: str) -> bool:
-    """Whether a function is given a name by its caller."""
-    arguments = scope.args if isinstance(scope, (*FUNCTIONS, ast.Lambda)) else None
-    return arguments is not None and any(
-        isinstance(part, ast.arg) and part.arg == name for part in parsed.walk(arguments)
-    )
 
 
 def given(code: Code, node: ast.Name) -> Sequence[ast.expr | None]:
@@ -35,11 +28,12 @@ def given(code: Code, node: ast.Name) -> Sequence[ast.expr | None]:
     statement: ast.stmt = code.statement(node)
     while True:
         body, index = code.block(statement)
-        for before in reversed(body[:index]):
-            if isinstance(before, (ast.Assign, ast.AnnAssign)) and name in flow.bound(before):
+        above = flow.binders(code, body[0]).get(name, ())
+        if last := bisect_left(above, index):
+            before = body[above[last - 1]]
+            if isinstance(before, (ast.Assign, ast.AnnAssign)):
                 return [value_of(before, name)]
-            if name in flow.bound(before):
-                return _anywhere(scope, name)
+            return _anywhere(scope, name)
         parent = code.parent(statement)
         if not isinstance(parent, ast.stmt) or isinstance(parent, SCOPES):
             return _anywhere(scope, name)
@@ -81,7 +75,7 @@ def annotation(scope: ast.AST, name: str) -> ast.expr | None:
 
 
 def _anywhere(scope: ast.AST, name: str) -> Sequence[ast.expr | None]:
-    return () if is_parameter(scope, name) else flow.assignments(scope, name)
+    return () if name in flow.parameters(scope) else flow.assignments(scope, name)
 
 
 def is_shadowed(code: Code, node: ast.AST, name: str) -> bool:
@@ -98,8 +92,7 @@ def is_shadowed(code: Code, node: ast.AST, name: str) -> bool:
 @kept(OF_SCOPES)
 def _own(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
     """Return the names that a function is given or binds."""
-    given = {part.arg for part in parsed.walk(function.args) if isinstance(part, ast.arg)}
-    return frozenset(given | flow.bound(function))
+    return flow.parameters(function) | flow.bound(function)
 
 
 @kept(OF_SCOPES)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
-from asyncguard.lint.fixes.holding import given, is_parameter
+from asyncguard.lint.fixes.holding import given
+from asyncguard.lint.fixes.kept import OF_STATEMENTS, kept
 from asyncguard.lint.fixes.words import words
 
 _DEPTH = 5
@@ -23,6 +24,7 @@ _METHODS = words("method.tensor")
 _COUNTING = frozenset({"range", "enumerate"})
 
 
+@kept(OF_STATEMENTS)
 def is_number(code: Code, node: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether an expression is plainly a number of Python."""
     rule = _NUMBERS.get(type(node))
@@ -63,7 +65,7 @@ def _is_number_by_signature(code: Code, node: ast.Name) -> bool:
 def _is_constant_of_file(code: Code, node: ast.Name, depth: int) -> bool:
     """Whether a function uses a name that the module alone gives values, all of them numbers."""
     scope = code.scope(node)
-    if scope is code.tree or is_parameter(scope, node.id) or flow.assignments(scope, node.id):
+    if scope is code.tree or node.id in flow.parameters(scope) or flow.assignments(scope, node.id):
         return False
     values = flow.assignments(code.tree, node.id)
     return bool(values) and all(
@@ -75,7 +77,7 @@ def is_counter(code: Code, node: ast.Name) -> bool:
     """Whether loops over `range` or `enumerate` are all that binds a name."""
     scope = code.scope(node)
     bindings = flow.assignments(scope, node.id)
-    if is_parameter(scope, node.id) or not bindings or any(v is not None for v in bindings):
+    if node.id in flow.parameters(scope) or not bindings or any(v is not None for v in bindings):
         return False
     loops = [
         loop for loop in flow.walk_own(scope)

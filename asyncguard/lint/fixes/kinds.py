@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, Scope, dotted, same
-from asyncguard.lint.fixes.holding import given, is_parameter
+from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.host import is_number
 from asyncguard.lint.fixes.kept import OF_STATEMENTS, kept
 from asyncguard.lint.fixes.words import pattern, table, words
@@ -57,7 +57,7 @@ def is_long(code: Code, node: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether integers of a value have 64 bits: what was counted, summed, found or cast so."""
     if isinstance(node, ast.Name):
         values = flow.assignments(code.scope(node), node.id)
-        sure = bool(values) and not is_parameter(code.scope(node), node.id) and depth > 0
+        sure = bool(values) and node.id not in flow.parameters(code.scope(node)) and depth > 0
         return sure and all(v is not None and is_long(code, v, depth - 1) for v in values)
     if isinstance(node, ast.BinOp):
         sides = [side for side in (node.left, node.right) if not isinstance(side, ast.Constant)]
@@ -120,7 +120,7 @@ def _name(code: Code, node: ast.Name, depth: int) -> Kind:
 @kept(OF_STATEMENTS)
 def _variable(code: Code, scope: Scope, name: str, depth: int) -> Kind:
     values = flow.assignments(scope, name)
-    if not values or None in values or is_parameter(scope, name):
+    if not values or None in values or name in flow.parameters(scope):
         return Kind("float") if _runs_backward(scope, name) else Kind(_of_name(name))
     found = [infer(code, value, depth - 1) for value in values if value is not None]
     number = found[0].number if len({kind.number for kind in found}) == 1 else ""
@@ -181,7 +181,7 @@ def _defined(code: Code, name: ast.Name) -> ast.FunctionDef | None:
 def _of_file(code: Code, name: ast.Name) -> Sequence[ast.expr | None]:
     """Return what the module assigns to a name that a function does not bind."""
     scope = code.scope(name)
-    is_own = is_parameter(scope, name.id) or flow.assignments(scope, name.id)
+    is_own = name.id in flow.parameters(scope) or flow.assignments(scope, name.id)
     return () if is_own else flow.assignments(code.tree, name.id)
 
 

@@ -10,7 +10,6 @@ import ast
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, Code
-from asyncguard.lint.fixes.holding import is_parameter
 from asyncguard.lint.source import parsed
 
 _DEPTH = 6
@@ -46,7 +45,7 @@ def _held(code: Code, name: ast.Name) -> list[ast.expr] | None:
     """Return what a variable was assigned, once, or what each caller passes for a parameter."""
     scope = code.scope(name)
     values = flow.assignments(scope, name.id)
-    if is_parameter(scope, name.id):
+    if name.id in flow.parameters(scope):
         return _passed(code, scope, name.id) if not values else None
     values = values or flow.assignments(code.tree, name.id)
     return [values[0]] if len(values) == 1 and values[0] is not None else None

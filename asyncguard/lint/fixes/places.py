@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from asyncguard.lint.fixes.code import FUNCTIONS, SCOPES, Code, dotted
 from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.host import is_number
+from asyncguard.lint.fixes.kept import OF_STATEMENTS, kept
 from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.lint.source import parsed
 
@@ -42,20 +42,18 @@ def _is_made_on_host(code: Code, call: ast.Call) -> bool:
     return (name == "cpu" and not call.args) or (name == "to" and to == ["cpu"])
 
 
+@kept(OF_STATEMENTS)
 def devices(code: Code, node: ast.expr, depth: int = _DEPTH) -> frozenset[str]:
     """Return the devices with a number that a value or what it is computed from is put on."""
-    return frozenset(_devices(code, node, depth))
-
-
-def _devices(code: Code, node: ast.expr, depth: int) -> Iterator[str]:
+    found: set[str] = set()
     for part in parsed.walk(node):
         if isinstance(part, ast.Constant) and isinstance(part.value, str):
             if _DEVICE.search(part.value):
-                yield part.value
+                found.add(part.value)
         elif isinstance(part, ast.Name) and depth:
-            for value in given(code, part):
-                if value is not None:
-                    yield from _devices(code, value, depth - 1)
+            values = (value for value in given(code, part) if value is not None)
+            found.update(*(devices(code, value, depth - 1) for value in values))
+    return frozenset(found)
 
 
 def is_without_graph(code: Code, node: ast.AST) -> bool:

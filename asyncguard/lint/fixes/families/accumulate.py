@@ -15,10 +15,9 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Loop, dotted, written
+from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Loop, Scope, dotted, written
 from asyncguard.lint.fixes.dialects import call, graphless, module_name
 from asyncguard.lint.fixes.families import logs
-from asyncguard.lint.fixes.holding import is_parameter
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.kinds import infer, is_long
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
@@ -112,7 +111,12 @@ def _is_used_behind(found: Sum) -> bool:
     """Whether anybody looks at a sum but its loop."""
     if not isinstance(found.target, ast.Name) or isinstance(found.spot.scope, ast.Module):
         return True
-    uses = flow.uses(found.spot.scope, found.name, [found.loop])
+    return _is_read_outside(found.spot.scope, found.name, found.loop)
+
+
+@kept(OF_SCOPES)
+def _is_read_outside(scope: Scope, name: str, loop: Loop) -> bool:
+    uses = flow.uses(scope, name, [loop])
     return any(isinstance(use.ctx, ast.Load) for use in uses)  # type: ignore[attr-defined]
 
 
@@ -199,7 +203,7 @@ def _is_seen_elsewhere(found: Sum) -> bool:
 def _is_handed_out(found: Sum) -> bool:
     """Whether somebody else may know a dictionary: it is given, kept or passed before its loop."""
     code, scope, name = found.spot.code, found.spot.scope, found.name
-    if is_parameter(scope, name):
+    if name in flow.parameters(scope):
         return False  # its caller sees it when the function ends
     if any(isinstance(value, ast.Name) for value in flow.assignments(scope, name)):
         return True
