@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any
 
 import torch
+import torch.cuda.nccl
 import torch.cuda.nvtx
 
 from asyncguard.runtime import torch_private as private
@@ -15,9 +17,11 @@ from asyncguard.sim import refusals
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.sim.refusals import refusal
+from asyncguard.sim.standins import class_like
 from asyncguard.sim.streams import Classes
 
 VERSION = "13.0"  # of CUDA, as torch.version.cuda tells
+_NCCL = 2 << 32 | 27 << 16 | 3  # NCCL 2.27.3, as torch._C tells
 _CLOCK_GHZ = 1.7  # of torch.cuda._sleep, which counts cycles
 # Settings that builds for CUDA keep themselves.
 _SETTINGS = tuple(f"_cuda_{verb}_{name}" for verb in ("get", "set")
@@ -27,11 +31,15 @@ _SETTINGS = tuple(f"_cuda_{verb}_{name}" for verb in ("get", "set")
 def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     """What takes the place of CUDA's parts of torch._C, and of the names made from them."""
     functions = {**_devices(machine), **_memory(machine), **_accelerator(machine)}
+    functions["_nccl_version"] = lambda: _NCCL
+    functions["_nccl_version_suffix"] = lambda: b""
     functions["_cuda_sleep"] = lambda cycles: machine.enqueue(int(cycles / _CLOCK_GHZ), "sleep")
     for name, function in functions.items():
         yield Place(private.C, name), function
     for function in (_scatter, _gather, _broadcast, _broadcast_coalesced):
         yield Place(private.C, function.__name__), function
+    # Sums over devices go one after the other, as where NCCL is not.
+    yield Place(torch.cuda.nccl, "is_available"), lambda tensors: False
     yield Place(private.C, "_has_cuda"), True
     yield Place(torch.version, "cuda"), VERSION
     yield from _state(machine)
@@ -201,6 +209,19 @@ def _streams(machine: Machine) -> Iterator[tuple[Place, Any]]:
         yield Place(torch.cuda, name), value
     for name in ("Stream", "Event"):
         yield Place(torch.cuda.streams, name), made[name]
+        yield Place(torch, name), _of_any_device(getattr(torch, name), made[name])
+    yield Place(private.parallel, "_streams"), None  # of no machine yet
+
+
+def _of_any_device(own: type, ours: type) -> type:
+    """What stands in for torch.Stream and torch.Event: those of CUDA unless told otherwise."""
+
+    def make(device: Any = None, **kwargs: Any) -> Any:
+        if device is None or torch.device(device).type == "cuda":
+            return ours(device=device, **kwargs)
+        return own(device, **kwargs)
+
+    return class_like(own, make, ours)
 
 
 class _Runtime:
@@ -286,8 +307,11 @@ def _scatter(
 ) -> list[Any]:
     """Parts of a tensor, one on each device."""
     parts = tensor.split(sizes, dim) if sizes else tensor.chunk(len(devices), dim)
-    pairs = zip(parts, devices, strict=False)
-    return [part.to(torch.device("cuda", device)) for part, device in pairs]
+    made = []
+    for part, device, stream in zip(parts, devices, streams or repeat(None), strict=False):
+        with torch.cuda.stream(stream):
+            made.append(part.to(torch.device("cuda", device)))
+    return made
 
 
 def _gather(tensors: Any, dim: int, device: int | None = None) -> Any:

@@ -11,6 +11,7 @@ import torch.jit.annotations
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
+from asyncguard.sim.standins import class_like
 
 
 def is_number(device: Any) -> bool:
@@ -32,24 +33,14 @@ def replacements() -> Iterator[tuple[Place, Any]]:
 
 
 def _device_class(own: type) -> type:
-    """The class: its instances are torch's own, and it equals torch's own as a key of tables."""
+    """The class: its instances are torch's own."""
 
-    class Meta(type):
-        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-            if len(args) == 1 and is_number(args[0]) and not kwargs:
-                return own("cuda", args[0])
-            return own(*args, **kwargs)
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and is_number(args[0]) and not kwargs:
+            return own("cuda", args[0])
+        return own(*args, **kwargs)
 
-        def __instancecheck__(cls, value: object) -> bool:
-            return isinstance(value, own)
-
-        def __eq__(cls, other: object) -> bool:
-            return other is cls or other is own
-
-        def __hash__(cls) -> int:
-            return hash(own)
-
-    return Meta("device", (), {"__module__": "torch", "__doc__": own.__doc__, "__wrapped__": own})
+    return class_like(own, make)
 
 
 def _parse_to(own: Any) -> Any:

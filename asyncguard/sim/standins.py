@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from asyncguard.runtime.patch import MISSING, Patcher, Place
@@ -44,3 +44,30 @@ def _copies(swap: dict[int, Any]) -> Iterator[tuple[Place, Any]]:
             for name, value in list(vars(module).items()):
                 if id(value) in swap:
                     yield Place(module, name), swap[id(value)]
+
+
+def class_like(own: type, make: Callable[..., Any], ours: type | None = None) -> type:
+    """A class in the place of torch's own: it equals that as a key of tables.
+
+    make: makes its instances, which are torch's own, or of the class `ours`.
+    """
+    kinds = (own,) if ours is None else (own, ours)
+
+    class Meta(type):
+        def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+            return make(*args, **kwargs)
+
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, kinds)
+
+        def __subclasscheck__(cls, other: type) -> bool:
+            return other is cls or issubclass(other, kinds)
+
+        def __eq__(cls, other: object) -> bool:
+            return other is cls or other is own
+
+        def __hash__(cls) -> int:
+            return hash(own)
+
+    made = {"__module__": "torch", "__doc__": own.__doc__, "__wrapped__": own}
+    return Meta(own.__name__, (), made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -95,6 +96,9 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     for name, new in made.items():
         yield Place(Tensor, name), new
     yield Place(torch, "get_device"), made["get_device"]
+    for name in ("_to_dlpack", "_to_dlpack_versioned"):
+        own = getattr(private.C, name, private.C._to_dlpack)  # 2.6 has but the one
+        yield Place(private.C, name), _of_host("DLPack", own)
 
 
 class _Attribute(property):
@@ -149,6 +153,18 @@ def _attributes() -> dict[str, Any]:
     }
 
 
+def _of_host(name: str, own: Any) -> Any:
+    """A function that refuses tensors of the device, by this name."""
+
+    @functools.wraps(own)
+    def checked(tensor: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if device_of(tensor) is not None:
+            raise NotSimulated(name)
+        return own(tensor, *args, **kwargs)
+
+    return checked
+
+
 def _host_access() -> dict[str, Any]:
     """What only the host's memory can do."""
 
@@ -158,16 +174,6 @@ def _host_access() -> dict[str, Any]:
         if not force:
             raise TypeError(_NO_NUMPY.format(self.device))
         return _BASE.numpy(self.detach().cpu().resolve_conj().resolve_neg())
-
-    def refuse(name: str) -> Any:
-        own = vars(Tensor).get(name) or getattr(_BASE, name)
-
-        def refused(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if device_of(self) is not None:
-                raise NotSimulated(f"torch.Tensor.{name}")
-            return own(self, *args, **kwargs)
-
-        return refused
 
     def interface(self: Tensor) -> Any:
         if device_of(self) is not None:
@@ -179,8 +185,10 @@ def _host_access() -> dict[str, Any]:
     own_record = _BASE.record_stream
     return {
         "numpy": numpy,
-        "__dlpack__": refuse("__dlpack__"),
-        "__dlpack_device__": refuse("__dlpack_device__"),
+        **{
+            name: _of_host(f"torch.Tensor.{name}", vars(Tensor)[name])
+            for name in ("__dlpack__", "__dlpack_device__")
+        },
         "__cuda_array_interface__": property(interface),
         "is_shared": lambda self: device_of(self) is not None or own_shared(self),
         "share_memory_": lambda self: self if device_of(self) is not None else share(self),

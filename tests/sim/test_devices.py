@@ -113,3 +113,45 @@ def test_a_copy_to_the_host_that_does_not_block_is_pinned(simulated: Any) -> Non
 
 def test_an_array_interface_is_not_there(simulated: Any) -> None:
     assert not hasattr(torch.ones(2, device="cuda"), "__cuda_array_interface__")
+
+
+def test_streams_and_events_of_any_device_are_cudas(simulated: Any) -> None:
+    assert issubclass(torch.cuda.Stream, torch.Stream)
+    assert torch.Stream("cuda:1").device == torch.device("cuda", 1)
+    assert torch.cuda.Stream.priority_range() == (0, -3)
+    assert torch.cuda.Stream(priority=-9).priority == -3
+    start, end = torch.Event("cuda", enable_timing=True), torch.Event(enable_timing=True)
+    side = torch.Stream()
+    start.record()
+    with side:
+        assert torch.cuda.current_stream() == side
+        torch.cuda._sleep(1_700_000)
+        end.record()
+    assert not end.query()
+    end.synchronize()
+    assert 1.0 <= start.elapsed_time(end) < 1.1
+    assert isinstance(end, torch.Event)
+    assert isinstance(side, torch.Stream)
+
+
+def test_data_parallel_splits_a_batch_of_the_host() -> None:
+    def gradient(device: str, batch: Any) -> Any:
+        torch.manual_seed(0)
+        model = nn.DataParallel(nn.Linear(2, 2).to(device), None if device == "cuda" else [])
+        model(batch).square().sum().backward()
+        return model.module.weight.grad.cpu()
+
+    batch = torch.arange(8.0).view(4, 2)
+    expected = gradient("cpu", batch)
+    for _ in range(2):  # the streams that torch keeps are those of the simulation
+        with asyncguard.simulate_cuda(devices=2):
+            assert torch.allclose(gradient("cuda", batch), expected)
+            assert torch.allclose(gradient("cuda", batch.cuda()), expected)
+
+
+def test_tensors_of_the_device_are_not_exported(simulated: Any) -> None:
+    x = torch.ones(2, device="cuda")
+    for export in (torch.to_dlpack, torch.from_dlpack, torch.utils.dlpack.to_dlpack):
+        with pytest.raises(AsyncguardError, match=r"(?i)dlpack.* is not supported"):
+            export(x)
+    assert torch.from_dlpack(torch.to_dlpack(x.cpu())).tolist() == [1, 1]
