@@ -21,7 +21,7 @@ from typing import Any
 from asyncguard.runtime import reads
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.faults import forget_this_frame
-from asyncguard.runtime.hub import Doing, hub, state
+from asyncguard.runtime.hub import Composite, Doing, hub, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.judging import HOOKS, Watch
 from asyncguard.runtime.probes import Args, Kwargs, Probe
@@ -29,7 +29,7 @@ from asyncguard.runtime.sizes import NUMBERS, are_plain
 from asyncguard.runtime.takeover import Function
 
 __warningregistry__ = None  # see `warned`
-getrefcount = sys.getrefcount
+_getframe, getrefcount = sys._getframe, sys.getrefcount
 HOOKS.append(globals())
 
 
@@ -113,14 +113,14 @@ def _composite_hook(original: Function, watch: Watch) -> Function:
             composite = watch.enter(doing, args, kwargs)
             if composite is None:
                 return original(*args, **kwargs)
-            doing.waiting, doing.composite = True, composite
+            doing.waiting, doing.around = True, composite
             try:
                 result = original(*args, **kwargs)
             except BaseException:
                 watch.cancel(composite.sink, composite.entered)
                 raise
             finally:
-                doing.waiting, doing.composite = False, None
+                doing.waiting, doing.around = False, None
             watch.leave(composite)
             return result
         except BaseException as error:
@@ -141,16 +141,19 @@ def _late_hook(original: Function, watch: Watch) -> Function:
             call = watch.ask(hub.sink, args, kwargs)
             if call is None:
                 return original(*args, **kwargs)
+            above = _getframe(1)
             if hub.scope is not None:
-                call = watch.spend(call, doing, args, kwargs)
-            doing.waiting = True
+                watch.spend(call, doing, args, kwargs, above)
+            doing.waiting, doing.around = True, call.around
             try:
                 try:
                     result = original(*args, **kwargs)
                 except BaseException:
-                    watch.cancel(call.sink, call.began)
+                    watch.cancel(call.sink, call.began, call.parts)
                     raise
-                watch.judge_result(call, doing, args, kwargs, result)
+                finally:
+                    doing.around = None
+                watch.end_late(call, None, doing, args, kwargs, result, above)
             finally:
                 doing.waiting = False
             return result
@@ -162,28 +165,31 @@ def _late_hook(original: Function, watch: Watch) -> Function:
 
 
 def _within(doing: Doing, watch: Watch, original: Function, args: Args, kwargs: Kwargs) -> Any:
-    """A call inside another one, in which it does not count; of a composite one it may be a part.
+    """A call inside another one, of which it may be a part.
 
     Of calls within each other the innermost that waits is the part.
     """
     try:
-        composite = doing.composite
-        call = None if composite is None else watch.ask(composite.sink, args, kwargs)
-        if composite is None or call is None:
+        around = doing.around
+        call = None if around is None else watch.ask(around.sink, args, kwargs)
+        if around is None or call is None:
             return original(*args, **kwargs)
-        known = len(composite.parts)
-        doing.composite = composite if watch.is_python else None
+        above = _getframe(2)
+        if hub.scope is not None and not isinstance(around, Composite):
+            watch.spend(call, doing, args, kwargs, above)
+        known = len(around.parts)
+        doing.around = around if call.around and (watch.is_python or watch.late) else None
         try:
             result = original(*args, **kwargs)
         except BaseException:
             watch.cancel(call.sink, call.began)
             raise
         finally:
-            doing.composite = composite
-        if len(composite.parts) > known:
+            doing.around = around
+        if len(around.parts) > known:
             watch.cancel(call.sink, call.began)
         else:
-            watch.judge_part(composite, call, args, kwargs, result)
+            watch.end_late(call, around, doing, args, kwargs, result, above)
         return result
     except BaseException as error:
         forget_this_frame(error)

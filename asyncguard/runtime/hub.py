@@ -14,7 +14,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from asyncguard.model import SyncKind
@@ -98,6 +98,16 @@ class Beat:
             self.pacer = 0
 
 
+class Collector(Protocol):
+    """A call under way, inside of which reads are noted."""
+
+    sink: Sink
+    parts: list[Any]
+
+    def add(self, began: Any, site: Site, times: int) -> None:
+        """A read inside is over."""
+
+
 class Composite:
     """A call under way whose waits are the reads inside, if any are seen: see `sinks`.
 
@@ -115,14 +125,15 @@ class Composite:
         self._works = site.blocker.point.kind is SyncKind.COMPOSITE
         self.entered = sink.enter() if self._works else sink.begin()
 
-    def holds(self, blocker: Blocker) -> bool:
-        """Whether a call inside it counts: a read, on the host for want of a device if it is so."""
-        is_read = blocker.point.kind is not SyncKind.COMPOSITE
-        return is_read and blocker.stand_in == self.site.blocker.stand_in
+    def charged(self, blocker: Blocker, times: int) -> tuple[Site, int] | None:
+        """Whom to charge for a call inside: it, for a read; where it is on the host, on that."""
+        is_read = times and blocker.point.kind is not SyncKind.COMPOSITE
+        alike = blocker.stand_in == self.site.blocker.stand_in
+        return (self.site, times) if is_read and alike else None
 
-    def add(self, began: Any) -> None:
+    def add(self, began: Any, site: Site, times: int) -> None:
         """A read inside is over."""
-        self.parts.append(self.sink.part(self.site, began))
+        self.parts.append(self.sink.part(site, began))
 
     def leave(self) -> None:
         """Report the call; where it waits more than once, all of its time as the first wait's."""
@@ -137,11 +148,11 @@ class Composite:
 class Doing:
     """What one thread is doing."""
 
-    __slots__ = ("compiled", "composite", "loading", "stepping", "waiting")
+    __slots__ = ("around", "compiled", "loading", "stepping", "waiting")
 
     def __init__(self) -> None:
         self.compiled: object = None  # the outermost compiled function that is being called
-        self.composite: Composite | None = None  # inside that, and in no read within it
+        self.around: Collector | None = None  # inside that, and in no read within it
         self.loading = False  # inside a data loader, which works on the host
         self.waiting = False  # inside a sync point, where nested ones do not count
         self.stepping = False  # inside an optimizer's step, which may call another one's
@@ -176,9 +187,19 @@ class Hub:
         return allowed
 
     @staticmethod
-    def end(sink: Sink, site: Site, began: Any, times: int) -> None:
-        """Report a call that waited so often: all of its time as that of the first wait."""
-        sink.end(site, began)
+    def end(sink: Sink, site: Site, began: Any, times: int, parts: Sequence[Any] = ()) -> None:
+        """Report a call that waited so often: all of its time, or its parts', as the first's."""
+        if parts:
+            sink.leave(site, began, parts)
+        else:
+            sink.end(site, began)
+        for _ in range(times - 1):
+            sink.end(site, sink.begin())
+
+    @staticmethod
+    def apart(sink: Sink, site: Site, part: Any, times: int) -> None:
+        """Report that what was taken for a part of a call is a wait of its own, at `site`."""
+        sink.apart(site, part)
         for _ in range(times - 1):
             sink.end(site, sink.begin())
 

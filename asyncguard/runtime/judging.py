@@ -6,15 +6,15 @@ Whatever fails in here is logged once and switches the hook off.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from asyncguard.runtime import reads
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.copies import FRESH
 from asyncguard.runtime.faults import SyncLimitExceeded
-from asyncguard.runtime.hub import Composite, Doing, hub
+from asyncguard.runtime.hub import Collector, Composite, Doing, hub
 from asyncguard.runtime.probes import Args, Kwargs, Probe
 from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Blocker, Site
@@ -43,23 +43,51 @@ def _judge_of(probes: Sequence[Probe]) -> Judge:
 # A wait under way: who is told, where it is, how often the call waits, the caller, how many
 # references to a value nothing but the call holds, and when it began.
 _Wait = tuple[Sink, Site, int, FrameType | None, int, Any]
+Charged = tuple[Site, int]  # a site, and how often a call waits there
+Part = tuple[Site, int, Any]  # the same of a read inside a call, and what the sink said to it
+T = TypeVar("T")
+Start = Callable[[Charged, FrameType, "FrameType | None"], T]
 
 
-class Call(NamedTuple):
-    """A call of which only its result shows whether it waited."""
+class Call:
+    """A call of which only its result shows whether it waited.
 
-    sink: Sink
-    blocker: Blocker | None  # where that was clear before
-    candidates: list[Probe]
-    began: Any
-    charged: tuple[Site, int] | None = None  # where a limit had to be asked before the call
+    The reads inside are parts of its wait; where it has waited for nothing, waits of their own.
+    """
+
+    __slots__ = ("_candidates", "began", "blocker", "charged", "parts", "sink")
+
+    def __init__(self, sink: Sink, blocker: Blocker | None, candidates: list[Probe]) -> None:
+        self.sink = sink
+        self.blocker = blocker  # where that was clear before
+        self.charged: Charged | None = None  # where a limit had to be asked before the call
+        self.parts: list[Part] = []
+        self._candidates = candidates
+        self.began = sink.begin()
+
+    @property
+    def around(self) -> Call | None:
+        """Itself, where reads inside may be waits of their own."""
+        return self if self.blocker is None and self.charged is None else None
+
+    def foreseen(self, args: Args, kwargs: Kwargs) -> Blocker | None:
+        """What it will wait for, as far as its arguments tell."""
+        return self._first(probe.foresee(args, kwargs) for probe in self._candidates)
 
     def blocker_of(self, args: Args, kwargs: Kwargs, result: Any) -> Blocker | None:
         """What it has waited for, its result being known; None: for nothing."""
-        blocker = self.blocker
-        for probe in self.candidates:
-            blocker = blocker or probe.after(args, kwargs, result)
-        return blocker
+        return self._first(probe.after(args, kwargs, result) for probe in self._candidates)
+
+    def _first(self, found: Iterator[Blocker | None]) -> Blocker | None:
+        return self.blocker or next(filter(None, found), None)
+
+    def add(self, began: Any, site: Site, times: int) -> None:
+        """A read inside is over."""
+        self.parts.append((site, times, self.sink.part(site, began)))
+
+    def end(self, site: Site, times: int) -> None:
+        """Report that it has waited."""
+        hub.end(self.sink, site, self.began, times, [part for _, _, part in self.parts])
 
 
 def _times(blocker: Blocker, args: Args, kwargs: Kwargs) -> int:
@@ -85,26 +113,34 @@ class Watch:
 
     def begin(self, doing: Doing, args: Args, kwargs: Kwargs) -> _Wait | None:
         """Ask whether the call waits; called by the hook itself."""
+        return self._before(self._wait, doing, args, kwargs)
+
+    def enter(self, doing: Doing, args: Args, kwargs: Kwargs) -> Composite | None:
+        """As `begin`, for a function of Python's: the reads inside are told to what it returns."""
+        return self._before(lambda at, *_: Composite(hub.sink, *at), doing, args, kwargs)
+
+    def _before(self, start: Start[T], doing: Doing, args: Args, kwargs: Kwargs) -> T | None:
+        """What `start` makes of a call that waits; called by what the hook itself calls."""
         if hub.generation == self._broken_in:
             return None
         try:
             blocker = self._judge(args, kwargs)
             if blocker is None:
                 return None
-            above = _getframe(2)
+            above = _getframe(3)
             frame = self._caller(above)
             charged = self._charged(blocker, doing, args, kwargs, frame)
-            if charged is None:
-                return None
-            site, times = charged
-            fresh = self._fresh.through if _is_hook(above) else self._fresh.hook
-            sink = hub.sink
-            return sink, site, times, frame, fresh, sink.begin()
+            return None if charged is None else start(charged, above, frame)
         except SyncLimitExceeded:
             raise
         except Exception as error:  # noqa: BLE001  the user's call must go on
             self._failed(error)
             return None
+
+    def _wait(self, charged: Charged, above: FrameType, frame: FrameType | None) -> _Wait:
+        fresh = self._fresh.through if _is_hook(above) else self._fresh.hook
+        sink = hub.sink
+        return sink, *charged, frame, fresh, sink.begin()
 
     def end(self, wait: _Wait, value: Any, references: int) -> None:
         """Report the wait; of a value that the call gave back itself, how often it is held."""
@@ -115,23 +151,6 @@ class Watch:
                 self._copies.add(value, frame, references - fresh)
         except Exception as error:  # noqa: BLE001
             self._failed(error)
-
-    def enter(self, doing: Doing, args: Args, kwargs: Kwargs) -> Composite | None:
-        """As `begin`, for a function of Python's: the reads inside are told to what it returns."""
-        if hub.generation == self._broken_in:
-            return None
-        try:
-            blocker = self._judge(args, kwargs)
-            if blocker is None:
-                return None
-            frame = self._caller(_getframe(2))
-            charged = self._charged(blocker, doing, args, kwargs, frame)
-            return None if charged is None else Composite(hub.sink, *charged)
-        except SyncLimitExceeded:
-            raise
-        except Exception as error:  # noqa: BLE001
-            self._failed(error)
-            return None
 
     def leave(self, composite: Composite) -> None:
         """Report what the reads inside a function of Python's have waited."""
@@ -149,82 +168,93 @@ class Watch:
             blocker = self._judge(args, kwargs)
             if blocker is None and not candidates:
                 return None
-            return Call(sink, blocker, candidates, sink.begin())
+            return Call(sink, blocker, candidates)
         except Exception as error:  # noqa: BLE001
             self._failed(error)
             return None
 
-    def spend(self, call: Call, doing: Doing, args: Args, kwargs: Kwargs) -> Call:
+    def spend(self, call: Call, doing: Doing, args: Args, kwargs: Kwargs, above: FrameType) -> None:
         """Ask the limits before data moves, where the arguments tell that they will.
 
-        Raises SyncLimitExceeded.
+        `above` is the frame that called the hook. Raises SyncLimitExceeded.
         """
-        charged = None
         try:
-            blocker = call.blocker
-            for probe in call.candidates:
-                blocker = blocker or probe.foresee(args, kwargs)
+            blocker = call.foreseen(args, kwargs)
             if blocker is not None:
-                frame = self._caller(_getframe(2))
-                charged = self._charged(blocker, doing, args, kwargs, frame)
+                call.charged = self._charged(blocker, doing, args, kwargs, self._caller(above))
         except SyncLimitExceeded:
             self.cancel(call.sink, call.began)
             raise
         except Exception as error:  # noqa: BLE001
             self._failed(error)
-        return call._replace(charged=charged)
 
-    def judge_result(
-        self, call: Call, doing: Doing, args: Args, kwargs: Kwargs, result: Any
+    def end_late(
+        self,
+        call: Call,
+        within: Collector | None,
+        doing: Doing,
+        args: Args,
+        kwargs: Kwargs,
+        result: Any,
+        above: FrameType,
     ) -> None:
-        """Report the call if it has waited."""
-        charged = call.charged
+        """Report the call if it has waited, to the one that it is inside of where there is one.
+
+        `above` is the frame that called the hook. Raises SyncLimitExceeded.
+        """
+        charged = None
         try:
-            blocker = None if charged else call.blocker_of(args, kwargs, result)
-            if blocker is not None:
-                frame = self._caller(_getframe(2))
-                charged = self._charged(blocker, doing, args, kwargs, frame)
+            charged = call.charged
+            if charged is None and (blocker := call.blocker_of(args, kwargs, result)):
+                if isinstance(within, Composite):
+                    charged = within.charged(blocker, _times(blocker, args, kwargs))
+                else:
+                    frame = self._caller(above)
+                    charged = self._charged(blocker, doing, args, kwargs, frame, call.parts)
             if charged is not None:
-                hub.end(call.sink, charged[0], call.began, charged[1])
+                call.end(*charged) if within is None else within.add(call.began, *charged)
         except SyncLimitExceeded:
             raise
         except Exception as error:  # noqa: BLE001
             self._failed(error)
         finally:
             if charged is None:
-                self.cancel(call.sink, call.began)
+                self.cancel(call.sink, call.began, call.parts)
 
-    def judge_part(
-        self, composite: Composite, call: Call, args: Args, kwargs: Kwargs, result: Any
-    ) -> None:
-        """Add the call to the composite one that it is inside of, if it has waited."""
+    def cancel(self, sink: Sink, began: Any, parts: Sequence[Part] = ()) -> None:
+        """Report that a call has raised, or has not waited: reads inside are waits of their own."""
         try:
-            blocker = call.blocker_of(args, kwargs, result)
-            if blocker is not None and composite.holds(blocker) and _times(blocker, args, kwargs):
-                composite.add(call.began)
-            else:
-                self.cancel(call.sink, call.began)
-        except Exception as error:  # noqa: BLE001
-            self._failed(error)
-
-    def cancel(self, sink: Sink, began: Any) -> None:
-        """Report that a call has raised, or has not waited."""
-        try:
+            for site, times, part in parts:
+                hub.apart(sink, site, part, times)
             sink.cancel(began)
         except Exception as error:  # noqa: BLE001
             self._failed(error)
 
     def _charged(
-        self, blocker: Blocker, doing: Doing, args: Args, kwargs: Kwargs, frame: FrameType | None
-    ) -> tuple[Site, int] | None:
-        """The site to charge for a call, and how often that waits; None where it does not."""
+        self,
+        blocker: Blocker,
+        doing: Doing,
+        args: Args,
+        kwargs: Kwargs,
+        frame: FrameType | None,
+        parts: Sequence[Part] = (),
+    ) -> Charged | None:
+        """The site to charge for a call, and how often that waits; None where it does not.
+
+        Where `parts` have been charged, it is not charged again.
+        """
         if blocker.stand_in and self._is_on_host(doing, args, frame):
             return None
         site = blocker.site(frame)
         if site is None:
             return None
         times = _times(blocker, args, kwargs)
-        return (hub.allow(site, times), times) if times else None
+        if not times:
+            return None
+        if parts:
+            reason = parts[0][0].reason
+            return site if reason is None else site.allowed(reason), times
+        return hub.allow(site, times), times
 
     def _failed(self, error: Exception) -> None:
         self._broken_in = hub.generation

@@ -219,6 +219,12 @@ class Recorder(Sink):
         if self._spans is not None:
             self.settle()
 
+    def apart(self, site: Site, part: Part) -> None:
+        """A part is a wait of its own."""
+        self._table().log.append((site, *part))
+        if self._spans is not None:
+            self.settle()
+
     def settle(self) -> None:
         """Add up what has been logged, unless another thread is about it."""
         if self._lock.acquire(blocking=False):

@@ -4,7 +4,9 @@ A call that waits is reported by `begin` and `end`, or `cancel` where it proved 
 or raised. Some calls do work of their own around the reads that wait in them (`GradScaler.step`
 updates the parameters, `torch.save` writes a file). Such a call is *composite*: it is reported by
 `enter` and `leave`, and each read inside by `begin` and `part`. Any other function of Python's is
-reported by `begin`, and by `leave` where reads were seen inside, else by `end`.
+reported by `begin`, and by `leave` where reads were seen inside, else by `end`. So is a call of
+which only its result shows whether it waited; where it has not, by `cancel`, and by `apart` what
+was seen inside.
 """
 
 from __future__ import annotations
@@ -39,6 +41,9 @@ class Sink:
 
     def leave(self, site: Site, entered: Any, parts: Sequence[Any]) -> None:
         """A composite call is over. Without `parts` nothing inside was seen to wait."""
+
+    def apart(self, site: Site, part: Any) -> None:
+        """The call around what `part` stands for has not waited: a wait of its own, at `site`."""
 
     def waited(self, site: Site, begin: int, end: int) -> None:
         """A framework that keeps time itself reports a wait."""
@@ -85,6 +90,10 @@ class Several(Sink):
     def leave(self, site: Site, entered: Any, parts: Sequence[Any]) -> None:
         for at, (sink, start) in enumerate(zip(self._sinks, entered, strict=True)):
             sink.leave(site, start, [part[at] for part in parts])
+
+    def apart(self, site: Site, part: Any) -> None:
+        for sink, own in zip(self._sinks, part, strict=True):
+            sink.apart(site, own)
 
     def waited(self, site: Site, begin: int, end: int) -> None:
         for sink in self._sinks:

@@ -159,7 +159,7 @@ def _watched(
     kwargs: Any,
 ) -> Any:  # fmt: skip
     """Run an operator within its hook, unless a hook above counts already."""
-    if state.doing.waiting and state.doing.composite is None:
+    if state.doing.waiting and state.doing.around is None:
         return run(op, args, kwargs)
     return hook(caller, lambda *given, **named: run(op, given, named), args, kwargs)
 

@@ -159,7 +159,18 @@ class DeviceTimes(Sink):
         """A wait is over."""
         self.waited(site, began, self._clock())
 
-    part = end
+    def part(self, site: Site, began: int) -> Wait:
+        """A read inside another call is over."""
+        return Wait(began, self._clock(), site)
+
+    def leave(self, site: Site, entered: int, parts: Sequence[Wait]) -> None:
+        """The reads inside were parts of a call at `site`."""
+        for part in parts:
+            self.apart(site, part)
+
+    def apart(self, site: Site, part: Wait) -> None:
+        """A read inside another call was a wait of its own."""
+        self.waited(site, part.begin, part.end)
 
     def waited(self, site: Site, begin: int, end: int) -> None:
         """A wait lasted from `begin` to `end`."""
@@ -320,12 +331,12 @@ class DeviceTimes(Sink):
 def _unseen() -> Iterator[None]:
     """What a source waits for itself is no sync point of the user's, in no session."""
     doing = state.doing
-    before = doing.waiting, doing.composite
-    doing.waiting, doing.composite = True, None
+    before = doing.waiting, doing.around
+    doing.waiting, doing.around = True, None
     try:
         yield
     finally:
-        doing.waiting, doing.composite = before
+        doing.waiting, doing.around = before
 
 
 def _noted(record: TraceRecord, note: str) -> TraceRecord:

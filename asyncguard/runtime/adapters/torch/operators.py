@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -13,13 +14,15 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.faults import SyncLimitExceeded
-from asyncguard.runtime.hub import Composite, hub, state
-from asyncguard.runtime.sites import Blocker
+from asyncguard.runtime.hub import Collector, Composite, hub, state
+from asyncguard.runtime.sinks import Sink
+from asyncguard.runtime.sites import Blocker, Site
 
 __all__ = ["Operators", "is_mask"]
 
 __warningregistry__ = None  # see `warned`
 _MASKS = (torch.bool, torch.uint8)
+_AFTERWARDS = "asyncguard_afterwards"  # no operator's argument
 
 
 class Wait(NamedTuple):
@@ -27,6 +30,16 @@ class Wait(NamedTuple):
 
     end: Callable[[], None]
     cancel: Callable[[], None]
+
+
+class _Afterwards:
+    """Calls `act` when nobody holds it any more."""
+
+    def __init__(self, act: Callable[[], None]) -> None:
+        self._act = act
+
+    def __del__(self) -> None:
+        self._act()
 
 
 class Operators(private.TorchDispatchMode):  # type: ignore[misc]
@@ -44,6 +57,7 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
         self._known: dict[Any, SyncPoint | None] = {}  # operator -> its entry
         self._blockers: dict[tuple[str, str], Blocker] = {}
         self._broken_in = 0  # the generation of listeners in which it failed
+        self._is_over = False
 
     @classmethod
     def is_infra_mode(cls) -> bool:
@@ -51,15 +65,23 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
         return True
 
     def leave(self) -> None:
-        """Leave this thread's stack; in another thread, or below another mode, only go quiet."""
+        """Leave the stack; in another thread, or below another mode, with its next operator."""
+        self._is_over = True
+        self._leave_top()
+
+    def _leave_top(self) -> None:
         if private.current_dispatch_mode() is self:
             self.__exit__(None, None, None)
-        self._points.clear()
-        self._known.clear()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
+        if self._is_over:
+            kwargs = {} if kwargs is None else kwargs
+            result = func(*args, **kwargs)
+            # torch puts the mode back when this has returned, and then lets go of the arguments.
+            kwargs[_AFTERWARDS] = _Afterwards(self._leave_top)
+            return result
         try:
             point = self._known[func]
         except KeyError:
@@ -67,7 +89,7 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
         doing = state.doing
         if (
             point is None
-            or (doing.waiting and doing.composite is None)
+            or (doing.waiting and doing.around is None)
             or hub.generation == self._broken_in
         ):
             return func(*args, **kwargs) if kwargs else func(*args)
@@ -81,9 +103,9 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
         Inside a composite call it is a part of that one's wait.
         """
         doing = state.doing
-        around = doing.waiting, doing.composite
+        around = doing.waiting, doing.around
         try:
-            wait = self._begin(point, args, caller, doing.composite)
+            wait = self._begin(point, args, caller, doing.around)
         except SyncLimitExceeded:
             raise
         except Exception as error:  # noqa: BLE001  the user's call must go on
@@ -91,14 +113,14 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
             wait = None
         if wait is None:
             return func(*args, **kwargs)
-        doing.waiting, doing.composite = True, None
+        doing.waiting, doing.around = True, None
         try:
             result = func(*args, **kwargs)
         except BaseException:
             wait.cancel()
             raise
         finally:
-            doing.waiting, doing.composite = around
+            doing.waiting, doing.around = around
         try:
             wait.end()
         except Exception as error:  # noqa: BLE001
@@ -107,26 +129,23 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
 
     def _begin(
         self, point: SyncPoint, args: tuple[Any, ...], caller: FrameType | None,
-        composite: Composite | None,
+        around: Collector | None,
     ) -> Wait | None:  # fmt: skip
         """The wait that an operator begins; None where it does not wait, or nobody is charged."""
         blocker = self._blocker(point, args)
         if blocker is None:
             return None
-        if composite is not None:
-            if not composite.holds(blocker):
-                return None
-            began = composite.sink.begin()
-            return Wait(lambda: composite.add(began), lambda: composite.sink.cancel(began))
+        if isinstance(around, Composite):
+            charged = around.charged(blocker, point.times)
+            return _wait(around.sink, around, charged) if charged is not None else None
         asker, tensor = _caller(caller), _first(args)
         if blocker.stand_in and (state.doing.loading or self._adapter.copies.holds(tensor, asker)):
             return None
         site = blocker.site(asker)
         if site is None:
             return None
-        allowed, sink = hub.allow(site, point.times), hub.sink
-        start = sink.begin()
-        return Wait(lambda: hub.end(sink, allowed, start, point.times), lambda: sink.cancel(start))
+        sink = hub.sink if around is None else around.sink
+        return _wait(sink, around, (hub.allow(site, point.times), point.times))
 
     def _fail(self, error: Exception) -> None:
         self._broken_in = hub.generation
@@ -147,6 +166,15 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
         if blocker is None:
             blocker = self._blockers[key] = self._adapter.blocker(point, device)
         return blocker
+
+
+def _wait(sink: Sink, around: Collector | None, charged: tuple[Site, int]) -> Wait:
+    """A wait that begins now, of its own or inside another call."""
+    (site, times), began = charged, sink.begin()
+    cancel = functools.partial(sink.cancel, began)
+    if around is None:
+        return Wait(functools.partial(hub.end, sink, site, began, times), cancel)
+    return Wait(functools.partial(around.add, began, site, times), cancel)
 
 
 def _first(args: tuple[Any, ...]) -> torch.Tensor | None:
