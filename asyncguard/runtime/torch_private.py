@@ -50,6 +50,7 @@ NAMES: dict[str, Name] = {
     "parse_to": Name("torch._C._nn._parse_to"),
     "nested": Name("torch._C._nested"),
     "parallel": Name("torch.nn.parallel._functions"),
+    "to_dlpack": Name("torch._C._to_dlpack"),
     "FakeTensor": Name("torch._subclasses.FakeTensor"),
     "FakeTensorMode": Name("torch._subclasses.FakeTensorMode"),
     # Transforms' wrappers round tensors

@@ -97,7 +97,7 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
         yield Place(Tensor, name), new
     yield Place(torch, "get_device"), made["get_device"]
     for name in ("_to_dlpack", "_to_dlpack_versioned"):
-        own = getattr(private.C, name, private.C._to_dlpack)  # 2.6 has but the one
+        own = getattr(private.C, name, private.to_dlpack)  # 2.6 has but the one
         yield Place(private.C, name), _of_host("DLPack", own)
 
 
