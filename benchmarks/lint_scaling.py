@@ -238,6 +238,21 @@ def comparisons(size: int) -> str:
     return in_loop([f"keep(loss{' < batch' * size})", "keep(loss.item())"])
 
 
+def conjunction(size: int) -> str:
+    """Ask for many reads in one condition."""
+    return in_loop([f"if {' and '.join(_parts(size))}: break"])
+
+
+def disjunction(size: int) -> str:
+    """Keep what one of many reads says, of values that an option may leave out."""
+    source = in_loop([f"found = flag or {' or '.join(_parts(size))}"])
+    return source.replace("flag)", "flag=None)")
+
+
+def _parts(size: int) -> list[str]:
+    return [f"loss[{n}].item()" for n in range(size)]
+
+
 SHAPES: Mapping[str, Callable[[int], str]] = {
     "reads": reads,
     "branches": branches,
@@ -264,6 +279,8 @@ SHAPES: Mapping[str, Callable[[int], str]] = {
     "chain": chain,
     "own reads": own_reads,
     "comparisons": comparisons,
+    "conjunction": conjunction,
+    "disjunction": disjunction,
 }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterator
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted
-from asyncguard.lint.fixes.kept import OF_SCOPES, kept
+from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.spots import Spot
 
 MOST = 2  # that a message names
@@ -23,19 +23,21 @@ def options(spot: Spot) -> tuple[str, ...]:
     if not isinstance(spot.scope, FUNCTIONS):
         return ()
     off = _off_in(spot.code, spot.scope)
-    asked = dict.fromkeys(path for path in _asked(spot) if path in off)
+    if not off:
+        return ()
+    asked = dict.fromkeys(path for path in _asked(spot, off) if path in off)
     return tuple(reversed(asked))[:MOST]
 
 
 @kept(OF_SCOPES)
-def _off_in(code: Code, function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
+def _off_in(code: Code, function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
     """Return what is off by default in a function, and not set there."""
     found = {name for name in _off(function) if not flow.assignments(function, name)}
     owner = code.around(function, ast.ClassDef)
     for part in owner.body if owner is not None else ():
         if isinstance(part, ast.FunctionDef) and part.name == "__init__":
             found |= _kept(part, {*_off(part)})
-    return found
+    return frozenset(found)
 
 
 def _kept(init: ast.FunctionDef, parameters: Container[str]) -> set[str]:
@@ -60,7 +62,7 @@ def _off(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
             yield parameter.arg
 
 
-def _asked(spot: Spot) -> Iterator[str]:
+def _asked(spot: Spot, off: frozenset[str]) -> Iterator[str]:
     """Yield what conditions around a finding, or before it, ask for, the innermost first."""
     child: ast.AST = spot.node
     for parent in spot.code.parents(spot.node):
@@ -73,10 +75,17 @@ def _asked(spot: Spot) -> Iterator[str]:
             if child is not parent.test:
                 yield from _needed(parent.test, child in body)
         elif isinstance(parent, ast.BoolOp):
-            truth = isinstance(parent.op, ast.And)  # of what stands before it
-            for value in parent.values[: parent.values.index(child)]:  # type: ignore[arg-type]
-                yield from _needed(value, truth)
+            place = parent.values.index(child)  # type: ignore[arg-type]
+            yield from (path for at, path in _of_parts(parent, off) if at < place)
         child = parent
+
+
+@kept(OF_STATEMENTS)
+def _of_parts(connective: ast.BoolOp, off: frozenset[str]) -> list[tuple[int, str]]:
+    """Return which of the options its parts ask for, so that those behind are reached."""
+    truth = isinstance(connective.op, ast.And)
+    parts = enumerate(connective.values)
+    return [(at, path) for at, part in parts for path in _needed(part, truth) if path in off]
 
 
 def _asked_before(spot: Spot, statement: ast.stmt) -> Iterator[str]:

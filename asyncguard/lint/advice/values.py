@@ -190,11 +190,12 @@ def _hands_on(parent: ast.AST, child: ast.AST) -> bool:
 
 def condition_of(spot: Spot) -> ast.If | ast.Assert | ast.While | None:
     """Return the statement whose condition holds the read."""
-    statement = spot.statement
-    if isinstance(statement, ast.If | ast.While | ast.Assert) and (
-        statement.test is spot.node or spot.node in parsed.walk(statement.test)
-    ):
-        return statement
+    part: ast.AST | None = spot.node
+    while part is not None and not isinstance(part, ast.stmt):
+        around = spot.code.parent(part)
+        if around is spot.statement and isinstance(around, ast.If | ast.While | ast.Assert):
+            return around if around.test is part else None
+        part = around
     return None
 
 

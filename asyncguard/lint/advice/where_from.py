@@ -10,7 +10,7 @@ from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import FUNCTIONS
-from asyncguard.lint.fixes.kept import OF_SCOPES, kept
+from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
@@ -133,20 +133,28 @@ def is_read_one_by_one(scene: Scene) -> bool:
 def is_asked_for_nan(scene: Scene) -> bool:
     """The condition asks for NaN or infinity."""
     statement = condition_of(scene.spot)
-    asked = statement.test if statement is not None else scene.spot.node
-    return any(
-        isinstance(part, ast.Call) and _NAN(last_name(part.func)) for part in parsed.walk(asked)
-    )
+    return _asks_for_nan(statement.test if statement is not None else scene.spot.node)
+
+
+@kept(OF_STATEMENTS)
+def _asks_for_nan(asked: ast.AST) -> bool:
+    calls = (part for part in parsed.walk(asked) if isinstance(part, ast.Call))
+    return any(_NAN(last_name(call.func)) for call in calls)
 
 
 @predicate
 def is_of_experts(scene: Scene) -> bool:
     """It stands in code that hands tokens to experts."""
-    names = flow.names(scene.spot.statement)
+    around: list[ast.AST] = [scene.spot.statement]
     for parent in scene.spot.code.parents(scene.spot.node):
         if isinstance(parent, ast.For):
-            names |= flow.names(parent.target) | flow.names(parent.iter)
-    return any(map(_EXPERT, names))
+            around += (parent.target, parent.iter)
+    return any(map(_names_experts, around))
+
+
+@kept(OF_STATEMENTS)
+def _names_experts(node: ast.AST) -> bool:
+    return any(map(_EXPERT, flow.names(node)))
 
 
 @predicate

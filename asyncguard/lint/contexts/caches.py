@@ -318,11 +318,13 @@ def disjuncts(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
 def _operands(
     test: cst.BaseExpression, operator: type[cst.BaseBooleanOp]
 ) -> Iterator[cst.BaseExpression]:
-    if type(test) is cst.BooleanOperation and type(test.operator) is operator:
-        yield from _operands(test.left, operator)
-        yield from _operands(test.right, operator)
-    else:
-        yield test
+    stack = [test]
+    while stack:
+        part = stack.pop()
+        if type(part) is cst.BooleanOperation and type(part.operator) is operator:
+            stack += (part.right, part.left)
+        else:
+            yield part
 
 
 def last_statement(body: cst.BaseSuite) -> cst.CSTNode | None:

@@ -7,7 +7,9 @@ is not a guard: that rank still waits.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -75,9 +77,7 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     if type(test) is cst.Comparison and type(test.comparisons[0].operator) in IDENTITY:
         missing, guard = _of_missing_input(frame, test) or USUAL, Guard(depth, True)
         return guard if missing.rarely_true else None, guard if missing.rarely_false else None
-    if frame.loops and counts_periods(frame.loops[-1].targets, test):
-        loop = frame.loops[-1]
-        loop.shape = loop.shape._replace(periodic=True)
+    _note_period(frame, test)
     rarity = rare(frame, test)
     if rarity == USUAL:
         return None, None
@@ -89,6 +89,38 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     lasting = is_flag(asked)
     flag = Guard(depth, lasting, first=counted) if one else Guard(depth, lasting, counted)
     return (flag if rarity.rarely_true else None), (flag if rarity.rarely_false else None)
+
+
+def guards_of_parts(frame: Frame, node: cst.BooleanOperation) -> Iterator[Guard | None]:
+    """Yield, for each part of a connective but the first, the guard that those before put on it.
+
+    A part is asked as its guard is drawn, so that all parts take time in proportion to them.
+    """
+    otherwise = type(node.operator) is not cst.And
+    first, *parts = operands(node)
+    yield guard_of(frame, first)[otherwise]
+    _note_period(frame, node.left)
+    known = _asked(frame, first)
+    for part in parts[:-1]:
+        known = _joined(known, node.operator, _asked(frame, part))
+        yield Guard(len(frame.loops), False) if known.rarity[otherwise] else None
+
+
+def operands(node: cst.BooleanOperation) -> list[cst.BaseExpression]:
+    """Return `a`, `b` and `c` of `a and b and c`."""
+    found: list[cst.BaseExpression] = [node.right]
+    left = node.left
+    while type(left) is cst.BooleanOperation and type(left.operator) is type(node.operator):
+        found.append(left.right)
+        left = left.left
+    return [left, *reversed(found)]
+
+
+def _note_period(frame: Frame, test: cst.BaseExpression) -> None:
+    """Note of the innermost loop that a test asks for every n-th of its iterations."""
+    if frame.loops and counts_periods(frame.loops[-1].targets, test):
+        loop = frame.loops[-1]
+        loop.shape = loop.shape._replace(periodic=True)
 
 
 def _counted(frame: Frame, test: cst.BaseExpression) -> int:
@@ -121,7 +153,7 @@ def rare(frame: Frame, test: cst.BaseExpression) -> Rarity:
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         return _of_opposite(frame, test.expression)
     if type(test) is cst.BooleanOperation:
-        return _of_both(frame, test)
+        return _asked(frame, test).rarity
     if type(test) is cst.NamedExpr:
         return rare(frame, test.value)
     for question in _QUESTIONS_OF.get(type(test), _QUESTIONS):
@@ -137,17 +169,31 @@ def _of_opposite(frame: Frame, test: cst.BaseExpression) -> Rarity:
     return rare(frame, test).inverted()
 
 
-def _of_both(frame: Frame, test: cst.BooleanOperation) -> Rarity:
-    left, right = rare(frame, test.left), rare(frame, test.right)
-    if type(test.operator) is cst.And:
-        both_false = left.rarely_false and right.rarely_false
-        return Rarity(left.rarely_true or right.rarely_true, both_false)
-    rarely = (left.rarely_true or _is_switch(test.left)) and (
-        right.rarely_true or _is_switch(test.right)
-    )
-    odd = any(map(_abnormal, (test.left, test.right)))  # and so is what else is asked for
-    true = odd or (rarely and (left.rarely_true or right.rarely_true))
-    return Rarity(true, left.rarely_false or right.rarely_false)
+class _Asked(NamedTuple):
+    """A condition as a part of a connective."""
+
+    rarity: Rarity
+    is_switch: bool  # an option: every n-th time, or always if that is asked for
+    is_abnormal: bool
+
+
+def _asked(frame: Frame, test: cst.BaseExpression) -> _Asked:
+    if type(test) is not cst.BooleanOperation:
+        return _Asked(rare(frame, test), bool(dotted(test)), _abnormal(test))
+    parts = (_asked(frame, part) for part in operands(test))
+    return reduce(lambda left, right: _joined(left, test.operator, right), parts)
+
+
+def _joined(left: _Asked, connective: cst.BaseBooleanOp, right: _Asked) -> _Asked:
+    """Return what holds of both together."""
+    (one_true, one_false), (other_true, other_false) = left.rarity, right.rarity
+    if type(connective) is cst.And:
+        rarity = Rarity(one_true or other_true, one_false and other_false)
+        return _Asked(rarity, left.is_switch or right.is_switch, False)
+    rarely = (one_true or left.is_switch) and (other_true or right.is_switch)
+    odd = left.is_abnormal or right.is_abnormal  # and so is what else is asked for
+    rarity = Rarity(odd or (rarely and (one_true or other_true)), one_false or other_false)
+    return _Asked(rarity, left.is_switch and right.is_switch, False)
 
 
 def _of_abnormal(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
@@ -230,14 +276,6 @@ def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
     path = dotted(test.args[0].value)
     counted = any(path in loop.targets for loop in frame.loops)
     return counted and _STEP(path)
-
-
-def _is_switch(test: cst.BaseExpression) -> bool:
-    """Whether a condition is an option: every n-th time, or always if that is asked for."""
-    if type(test) is cst.BooleanOperation:
-        every = all if type(test.operator) is cst.Or else any
-        return every((_is_switch(test.left), _is_switch(test.right)))
-    return bool(dotted(test))
 
 
 _EQUAL = (cst.Equal, cst.NotEqual)

@@ -56,6 +56,9 @@ class Code:
         self._scopes: dict[ast.AST, Scope] = {}
         self._mapped: set[ast.stmt] = set()
         self._on_lines: dict[tuple[int, int], list[ast.expr]] = {}  # by their first and last line
+        self._at: dict[
+            tuple[int, int], dict[Span, ast.expr]
+        ] = {}  # of the lines that were asked for
         self._places: dict[ast.stmt, tuple[list[ast.stmt], int]] = {}
         self._taken: dict[str, list[ast.AST]] = {}  # new names, and the code that has them
         self._numbers: dict[tuple[str, ast.AST], int] = {}  # of the newest of new names
@@ -68,8 +71,12 @@ class Code:
         while at >= 0 and (self.tree.body[at].end_lineno or 0) >= end_line:
             self._map(self.tree.body[at])
             at -= 1
-        near = self._on_lines.get((line, end_line), ())
-        found = next((node for node in near if self.span(node) == span), None)
+        lines = line, end_line
+        if near := self._on_lines.pop(lines, None):
+            at_spans = self._at.setdefault(lines, {})
+            for node in near:
+                at_spans.setdefault(self.span(node), node)
+        found = self._at.get(lines, {}).get(span)
         return found if found is not None and self._is_placed(found) else None
 
     def outermost(self, first: int, last: int) -> tuple[int, int]:

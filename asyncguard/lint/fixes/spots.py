@@ -6,6 +6,7 @@ import ast
 from typing import NamedTuple
 
 from asyncguard.lint.fixes.code import Code, Scope
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.words import Dialect, dialects, pattern, words
 from asyncguard.model import Finding, Fix
 
@@ -30,7 +31,7 @@ class Spot(NamedTuple):
     def dialect(self) -> Dialect | None:
         """How the finding's framework writes things; None where repairs do not know it."""
         name = self.finding.framework
-        if name == "torch" and _MPS.search(self.code.text):
+        if name == "torch" and _names_mps(self.code):
             name = "torch.mps"
         elif name == "mxnet" and self.finding.api.startswith("mxnet.NDArray"):
             name = "mxnet.nd"
@@ -54,6 +55,11 @@ class Spot(NamedTuple):
         if len(targets) != 1 or statement.value is not self.node:  # type: ignore[attr-defined]
             return ""
         return targets[0].id if isinstance(targets[0], ast.Name) else ""
+
+
+@kept(OF_SCOPES)
+def _names_mps(code: Code) -> bool:
+    return _MPS.search(code.text) is not None
 
 
 class Repair(NamedTuple):

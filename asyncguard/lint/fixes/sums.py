@@ -76,6 +76,7 @@ def _assumed(code: Code, node: ast.expr, reads: Collection[ast.expr], target: as
     return "" if is_number(code, node) else code.source(node)
 
 
+@kept(OF_STATEMENTS)
 def _target(statement: ast.stmt) -> Target | None:
     if isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.Sub)):
         target: ast.expr = statement.target

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+from operator import or_
 
 import libcst as cst
 
-from asyncguard.lint.contexts.conditions import guard_of
+from asyncguard.lint.contexts.conditions import guards_of_parts, operands
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.type_tests import ANY_ARRAY, TypeTest, type_test
@@ -44,14 +48,7 @@ _ANY_TENSOR = family("type.any_tensor")
 def truth(frame: Frame, node: cst.BaseExpression) -> Value:
     """Evaluate an expression in boolean context."""
     if type(node) is cst.BooleanOperation:
-        truth(frame, node.left)
-        is_and = type(node.operator) is cst.And
-        guard, asked = (
-            guard_of(frame, node.left)[not is_and],
-            guarded_by_truth(frame, node.left, is_and),
-        )
-        with frame.guarded(guard, asked):
-            with_narrowed(frame, node.left, is_and, node.right)
+        _truth_of_parts(frame, node)
         return HOST_VALUE
     if type(node) is cst.UnaryOperation and type(node.operator) is cst.Not:
         truth(frame, node.expression)
@@ -65,6 +62,20 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
         value = doubted(value, Doubt.MAY_HOLD)  # more likely asks whether there is any
     protocol_site(frame, "__bool__", tested, value, whole=True)
     return value
+
+
+def _truth_of_parts(frame: Frame, node: cst.BooleanOperation) -> None:
+    """Evaluate the parts of a connective, each knowing how those before it came out."""
+    holds = type(node.operator) is cst.And
+    parts = operands(node)
+    truth(frame, parts[0])
+    decided = [*accumulate((guarded_by_truth(frame, part, holds) for part in parts[:-1]), or_)]
+    guards = guards_of_parts(frame, node)
+    with _supposing(frame):
+        for known, part, asked in zip(parts, parts[1:], decided, strict=False):
+            with frame.guarded(next(guards), asked):
+                narrow(frame, known, holds)
+                truth(frame, part)
 
 
 def _is_only_named(frame: Frame, node: cst.BaseExpression) -> bool:
@@ -94,17 +105,14 @@ def _looks_up(node: cst.BaseExpression) -> bool:
     return method and node.func.attr.value == "get"  # type: ignore[attr-defined]
 
 
-def with_narrowed(
-    frame: Frame, test: cst.BaseExpression, holds: bool, node: cst.BaseExpression
-) -> Value:
-    """Evaluate `node` in boolean context, knowing how `test` came out."""
+@contextmanager
+def _supposing(frame: Frame) -> Iterator[None]:
+    """Learn from tests for a while; new variables stay, which may then be set or not."""
     with frame.env.fork() as fork:
-        narrow(frame, test, holds)
-        value = truth(frame, node)
+        yield
         changes = fork.take()
         if any((changed is None) == (path in frame.env) for path, changed in changes.items()):
             fork.apply(fork.merged(UNCHANGED, changes))
-    return value
 
 
 def narrow(frame: Frame, test: cst.BaseExpression, holds: bool) -> None:
