@@ -48,3 +48,13 @@ def simulate_cuda(
         raise AsyncguardError("simulate_cuda() needs torch: pip install torch") from error
     made: AbstractContextManager[Any] = simulation.Simulation(profile, devices, host)
     return made
+
+
+def begin(profile: Any, devices: int, host: str) -> None:
+    """Begin the simulation of a process that a simulated program has started.
+
+    profile: an `asyncguard.sim.profiles.Profile`.
+    """
+    simulation = simulate_cuda(profile, devices, host=host)
+    simulation.__enter__()
+    simulation.is_inherited = True  # type: ignore[attr-defined]

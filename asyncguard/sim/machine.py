@@ -117,6 +117,7 @@ class Machine:
         self.is_used = False  # whether anything has asked for a device
         self.is_bad_fork = False  # whether this process was forked from one that had
         self.lock = threading.RLock()
+        self.host = host
         self.is_measured = host == "measured"
         self.idle = Idle()
         self._serials = itertools.count()

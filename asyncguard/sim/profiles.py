@@ -46,11 +46,13 @@ class Profile:
     sources: tuple[str, ...] = field(default=())
 
 
-def load(profile: str | Path) -> Profile:
-    """The profile of this name, or of this TOML file.
+def load(profile: str | Path | Profile) -> Profile:
+    """The profile of this name, or of this TOML file; one that is loaded, as it is.
 
     Raises AsyncguardError where there is none, or where the file is not one.
     """
+    if isinstance(profile, Profile):
+        return profile
     text = str(profile)
     path = Path(text)
     if text.endswith(SUFFIX):

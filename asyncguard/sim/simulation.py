@@ -19,7 +19,16 @@ from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.patch import Place
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import MARK, present
-from asyncguard.sim import cuda, devices, factories, libraries, profiles, storages, tensors
+from asyncguard.sim import (
+    children,
+    cuda,
+    devices,
+    factories,
+    libraries,
+    profiles,
+    storages,
+    tensors,
+)
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import HOST_TIMES, Machine
 from asyncguard.sim.mode import Simulated, Watched
@@ -37,7 +46,9 @@ class Simulation:
     entered with a real CUDA device at hand, within another simulation, or within a trace.
     """
 
-    def __init__(self, profile: str, devices: int, host: str) -> None:
+    is_inherited = False  # whether it is that of the process that started this one
+
+    def __init__(self, profile: str | profiles.Profile, devices: int, host: str) -> None:
         if isinstance(devices, bool) or not isinstance(devices, int) or devices < 1:
             raise AsyncguardError(f"devices must be a whole number from 1 up, not {devices!r}")
         if host not in HOST_TIMES:
@@ -87,6 +98,8 @@ class Simulation:
         self._left.close()
 
     def _check(self) -> None:
+        if isinstance(present.model, Simulation) and present.model.is_inherited:
+            present.model.__exit__(None, None, None)  # this process begins its own
         if present.model is not None:
             raise AsyncguardError("simulate_cuda() is entered within another simulate_cuda()")
         if hub.generation:
@@ -110,6 +123,7 @@ class Simulation:
             factories.replacements(machine, mover),
             storages.replacements(machine, costs),
             cuda.replacements(machine, costs),
+            children.replacements(machine),
             libraries.replacements(machine, self._mode, lambda undo: self._left.callback(undo)),
         )
 
@@ -130,7 +144,7 @@ class Simulation:
         note = (
             f"Modelled: {len(machine.devices)} simulated {profile.device_name} (profile"
             f" {profile.name}); waits are counted as on CUDA, all times are of a virtual clock with"
-            f" {'measured' if machine.is_measured else 'fixed'} host times."
+            f" {machine.host} host times."
         )
         points = {point.id: point for point in catalogue.load().frameworks["torch"].sync}
         calls = {
@@ -142,7 +156,7 @@ class Simulation:
             "profile": profile.name,
             "device": profile.device_name,
             "devices": len(machine.devices),
-            "host": "measured" if machine.is_measured else "fixed",
+            "host": machine.host,
             "cuda_calls": dict(sorted(calls.items())),
         }
         return replace(

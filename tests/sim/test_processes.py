@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import asyncguard
 from asyncguard.model import AsyncguardError
 from tests.frameworks import require
 
 torch = require("torch")
-pytestmark = pytest.mark.usefixtures("simulated")
+AT_IMPORT = torch.cuda.is_available()
 FORK = multiprocessing.get_context("fork")
 BAD_FORK = "Cannot re-initialize CUDA in forked subprocess"
+
+
+def tell(rank: int, folder: str) -> None:
+    """Tell of the device of a process that was started anew."""
+    with asyncguard.trace() as trace:
+        torch.ones(2, device=f"cuda:{rank}").sum().item()
+    simulated = trace.record.extra["simulated"]
+    with asyncguard.simulate_cuda("a100"):
+        own = torch.cuda.get_device_name()
+    told = [AT_IMPORT, own, simulated["profile"], simulated["devices"], simulated["host"]]
+    Path(folder, str(rank)).write_text(json.dumps(told))
+
+
+def test_processes_that_are_started_anew_have_the_device_too(tmp_path: Path) -> None:
+    with asyncguard.simulate_cuda("t4", devices=2, host="measured"):
+        torch.multiprocessing.spawn(tell, (str(tmp_path),), nprocs=1)
+        with pytest.raises(AsyncguardError, match=r"CUDA IPC.* is not supported"):
+            torch.multiprocessing.spawn(tell, (torch.ones(1, device="cuda"),), nprocs=1)
+    told = json.loads((tmp_path / "0").read_text())
+    assert told == [True, "NVIDIA A100-SXM4-80GB (simulated)", "t4", 2, "measured"]
 
 
 class Rows(torch.utils.data.Dataset):  # type: ignore[misc]
@@ -47,7 +70,7 @@ def load(rows: Any, **options: Any) -> list[Any]:
     )
 
 
-def test_a_forked_worker_is_of_the_host_only() -> None:
+def test_a_forked_worker_is_of_the_host_only(simulated: Any) -> None:
     assert torch.ones(1, device="cuda").is_cuda
     loaded = load(Rows("cpu"), batch_size=2, pin_memory=True)
     assert [batch.cuda().sum().item() for batch in loaded] == [2, 10]
@@ -78,7 +101,7 @@ def ask(queue: Any) -> None:
     queue.put(torch.cuda.is_initialized())
 
 
-def test_each_way_to_the_device_is_closed_in_a_fork() -> None:
+def test_each_way_to_the_device_is_closed_in_a_fork(simulated: Any) -> None:
     torch.ones(1, device="cuda")
     queue = FORK.Queue()
     child = FORK.Process(target=ask, args=(queue,))
@@ -89,7 +112,7 @@ def test_each_way_to_the_device_is_closed_in_a_fork() -> None:
     assert not initialized
 
 
-def test_tensors_of_the_device_are_not_sent_to_other_processes() -> None:
+def test_tensors_of_the_device_are_not_sent_to_other_processes(simulated: Any) -> None:
     """Who receives them is told: queues lose what is raised where they send."""
     queue = torch.multiprocessing.get_context("fork").Queue()
     queue.put(torch.ones(1, device="cuda"))
