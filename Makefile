@@ -36,6 +36,9 @@ demo: $(READY1)
 test: test-numpy1 test-numpy2 test-pure
 	@echo "make test: all three runs passed"
 
+# The tests start many processes: none compiles again what another has.
+test-numpy1 test-numpy2 test-pure: export PYTHONDONTWRITEBYTECODE =
+test-numpy1 test-numpy2 test-pure: export OMP_NUM_THREADS = 1
 PYTEST := -m pytest -n $(JOBS) --dist worksteal
 
 test-numpy1: $(READY1)

@@ -9,6 +9,9 @@ The process has its own environment, folder, streams, exit status and `__main__`
 that the modules are there before the program begins, so a test of what happens at an import, or of
 the start of the interpreter itself, takes `sys.executable`. Options of the interpreter and other
 variables for it than PYTHONPATH need a process of their own, and get one.
+
+`executable("torch")` is the path of such a Python, for a test that has the package start processes
+with `sys.executable`; `commands("torch")` is a folder for PATH, with `python` and `asyncguard`.
 """
 
 from __future__ import annotations
@@ -17,11 +20,13 @@ import atexit
 import functools
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+MXNET = "asyncguard.compat:import_mxnet"  # a function to call, for it needs names of NumPy's
 SERVER = Path(__file__).with_name("warm_server.py")
 CLIENT = Path(__file__).with_name("warm_client.py")
 
@@ -41,6 +46,24 @@ def python(*modules: str) -> tuple[str, ...]:
     assert server.stdout.readline() == b"ready\n", f"{modules} cannot be imported"
     atexit.register(_end, server, folder)
     return sys.executable, "-I", "-S", str(CLIENT), path, json.dumps(begun_with)
+
+
+@functools.cache
+def commands(*modules: str) -> str:
+    """Return a folder that holds the programs `python` and `asyncguard`."""
+    command = python(*modules)
+    folder = Path(command[4]).with_name("bin")
+    folder.mkdir()
+    for name, words in {"python": (), "asyncguard": ("-m", "asyncguard")}.items():
+        path = folder / name
+        path.write_text(f'#!/bin/sh\nexec {shlex.join([*command, *words])} "$@"\n')
+        path.chmod(0o755)
+    return str(folder)
+
+
+def executable(*modules: str) -> str:
+    """Return the path of a Python that holds these modules."""
+    return str(Path(commands(*modules), "python"))
 
 
 def _end(server: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:

@@ -1,4 +1,7 @@
-"""The process that `warm.py` forks others from: `python warm_server.py SOCKET MODULE...`."""
+"""The process that `warm.py` forks others from.
+
+Its arguments are a socket and the modules to import, as `module` or as `module:function to call`.
+"""
 
 import atexit
 import builtins
@@ -119,7 +122,10 @@ _mine, _base, _status = sys.modules["__main__"], sys.path[1:], 0
 sys.path[:] = _base
 atexit.register(lambda: end(_status))  # the first, and so called after all others
 for _name in sys.argv[2:]:
-    importlib.import_module(_name)
+    _module, _, _function = _name.partition(":")
+    _imported = importlib.import_module(_module)
+    if _function:
+        getattr(_imported, _function)()
 gc.freeze()
 _run = become(**serve(sys.argv[1]), base=_base)
 try:

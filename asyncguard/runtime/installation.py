@@ -18,6 +18,8 @@ from asyncguard.runtime.hub import log
 from asyncguard.runtime.probes import Probe
 from asyncguard.runtime.sites import ranks
 
+Points = dict[str, list[SyncPoint]]  # attribute path -> its entries of the catalogue, in their order
+
 
 @dataclass(frozen=True)
 class Found:
@@ -147,7 +149,8 @@ class Installation:
         """What to watch; made anew when modules have been imported since the last time."""
         if self._plan.loaded != len(sys.modules):
             loaded = len(sys.modules)
-            places = {path: patch.find(path) for path in self._points()}
+            points = self._points()
+            places = {path: patch.find(path) for path in points}
             missing = {at.module for at in places.values() if isinstance(at, patch.NotLoaded)}
             missing |= {name for name in self.adapter.watched if name not in sys.modules}
             by_thing: dict[int, list[Found]] = defaultdict(list)
@@ -156,17 +159,17 @@ class Installation:
                     thing = takeover.unwrap(place.effective())
                     if thing is not patch.MISSING:
                         by_thing[id(thing)].append(Found(path, place, thing))
-            made = (self._hook(tuple(found)) for found in by_thing.values())
+            made = (self._hook(tuple(found), points) for found in by_thing.values())
             hooks = tuple(hook for hook in made if hook is not None)
             self._plan = Plan(loaded, hooks, frozenset(missing))
         return self._plan
 
-    def _points(self) -> dict[str, list[SyncPoint]]:
+    def _points(self) -> Points:
         """Attribute path -> its catalogue entries in their order; none for what ends a step."""
         if not self.adapter.patches:
             return {}
         version = self.adapter.version()
-        result: dict[str, list[SyncPoint]] = {}
+        result: Points = {}
         for point in self.adapter.framework.sync:
             if point.runtime is not None and versions.matches(version, point.versions):
                 for path in point.runtime.patch:
@@ -177,12 +180,12 @@ class Installation:
         steps = self.adapter.framework.steps
         return {**result, **{path: [] for path in steps.runtime + steps.runtime_compiled}}
 
-    def _hook(self, found: tuple[Found, ...]) -> Hook | None:
+    def _hook(self, found: tuple[Found, ...], points: Points) -> Hook | None:
         key = id(found[0].thing), tuple(each.path for each in found)
         if key not in self._made:
             try:
                 target = takeover.target(found[0].thing)
-                layer = takeover.Layer(self._maker(found))
+                layer = takeover.Layer(self._maker(found, points))
                 self._made[key] = Hook(found, target, layer)
             except TypeError as error:
                 self._made[key] = None
@@ -193,7 +196,7 @@ class Installation:
         self.faults[path] = f"{path} cannot be hooked: its waits are not counted ({error})."
         log.warning("%s", self.faults[path])
 
-    def _maker(self, found: tuple[Found, ...]) -> takeover.Make:
+    def _maker(self, found: tuple[Found, ...], points: Points) -> takeover.Make:
         """What makes the hook; the paths share it, so they are of one sort."""
         adapter, steps = self.adapter, self.adapter.framework.steps
         path, owner = found[0].path, found[0].place.owner
@@ -201,7 +204,6 @@ class Installation:
             return lambda original: boundaries.compiled_hook(original, owner)
         if path in steps.runtime:
             return lambda original: boundaries.step_hook(original, path, adapter, owner)
-        points = self._points()
         asked = {point.id: (point, each) for each in found for point in points[each.path]}
         probes = [Probe(point, adapter, each.path, each.binds) for point, each in asked.values()]
         up = 2 if takeover.is_python(found[0].thing) else 1

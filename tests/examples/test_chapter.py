@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.frameworks import require
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -34,7 +34,11 @@ def line_of(name: str, text: str) -> int:
 def run(name: str, *arguments: str) -> str:
     require(NEEDS[name])
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py"), *arguments],
+        [
+            *warm.python(warm.MXNET if NEEDS[name] == "mxnet" else "torch"),
+            str(EXAMPLES / f"{name}.py"),
+            *arguments,
+        ],
         capture_output=True,
         text=True,
         timeout=300,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
+from tests import warm
 from tests.frameworks import require
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -16,7 +16,7 @@ SCRIPT = EXAMPLES / "ranks_straggler.py"
 
 def python(*arguments: object, folder: Path) -> str:
     done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
+        [*warm.python("torch", "torch.distributed"), *map(str, arguments)],
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,

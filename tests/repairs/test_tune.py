@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from asyncguard import cli
 from asyncguard.model import AsyncguardError
 from asyncguard.tune import copies, outputs
+from tests import warm
 from tests.frameworks import require
 
 require("torch")
@@ -44,6 +46,7 @@ REPAIRED = TRAIN.replace("loss.item()", "loss.detach().double()").replace(
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", warm.executable("torch", "torch._dynamo"))
     path = tmp_path / "train.py"
     path.write_text(TRAIN)
     return path

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import pickle
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
@@ -19,6 +18,7 @@ import asyncguard
 from asyncguard.runtime import slots
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session
+from tests import warm
 from tests.frameworks import require
 from tests.runtime.helpers import changed, counts, is_watched
 
@@ -180,7 +180,7 @@ def test_what_torch_remembers_in_a_trace_holds_after_it() -> None:
         "torch.set_default_device('meta')\n"
         "assert torch.arange(3).is_meta and torch.tensor([1]).is_meta\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = subprocess.run([*warm.python("torch"), "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from asyncguard.runtime import store
 from asyncguard.runtime.adapter import STAND_IN, Adapter
 from asyncguard.runtime.probes import Probe
 from asyncguard.runtime.ranks import LAUNCHERS, Seat, own_path, seat
+from tests import warm
 from tests.frameworks import require
 
 ALONE = {
@@ -58,10 +58,14 @@ dist.destroy_process_group()
 """
 
 
+def python() -> tuple[str, ...]:
+    return warm.python("torch", "torch.distributed")
+
+
 def launch(script: Path, ranks: int, output: Path, *arguments: str) -> list[str]:
     """Run a script under `asyncguard run` on several ranks as a launcher would; their stderrs."""
     command = [
-        sys.executable,
+        *python(),
         "-m",
         "asyncguard",
         "run",
@@ -252,7 +256,15 @@ def test_the_rank_that_came_late_is_found_at_the_collectives(tmp_path: Path) -> 
             "torch.distributed.barrier": (3, True),
         }
     report = subprocess.run(
-        [sys.executable, "-m", "asyncguard", "report", "--format", "json", *map(str, paths)],
+        [
+            *python(),
+            "-m",
+            "asyncguard",
+            "report",
+            "--format",
+            "json",
+            *map(str, paths),
+        ],
         capture_output=True,
         text=True,
         check=True,
