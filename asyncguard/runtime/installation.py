@@ -18,7 +18,7 @@ from asyncguard.runtime.hub import log
 from asyncguard.runtime.probes import Probe
 from asyncguard.runtime.sites import ranks
 
-Points = dict[str, list[SyncPoint]]  # attribute path -> its entries of the catalogue, in their order
+Points = dict[str, list[SyncPoint]]  # attribute path -> entries of the catalogue, in their order
 
 
 @dataclass(frozen=True)
