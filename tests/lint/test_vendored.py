@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.lint.check import check_paths
+from asyncguard.lint.check import check_paths, select
+from asyncguard.lint.program import linking
+from asyncguard.lint.program.call_graph import CallGraph
+from asyncguard.lint.run import worker
+from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Finding
 
@@ -41,9 +45,11 @@ FRAMEWORK = {
 }  # fmt: skip
 
 
+AUDIT = Settings(cache=False, jobs=1, select=("ALL",))
+
+
 def in_script(*paths: Path) -> list[Finding]:
-    settings = Settings(cache=False, jobs=1, select=("ALL",))
-    found = check_paths(paths, settings).findings
+    found = check_paths(paths, AUDIT).findings
     return [finding for finding in found if finding.path.endswith("train.py")]
 
 
@@ -72,22 +78,27 @@ def test_the_framework_follows_its_own_code(tmp_path: Path) -> None:
         "import mxnet as mx\n", "import mxnet as mx\nfrom mxnet.helpers import show\n"
     )
     (package / "fit.py").write_text(fit)
-    settings = Settings(cache=False, jobs=1, select=("ALL",))
-    found = check_paths([tmp_path], settings).findings
+    found = check_paths([tmp_path], AUDIT).findings
     helper = [(f.line, f.loop.value) for f in found if f.path.endswith("helpers.py")]
     assert helper == [(2, "step")]
 
 
 @pytest.mark.skipif(find_spec("mxnet") is None, reason="mxnet is not installed")
 def test_the_catalogue_judges_calls_of_the_real_mxnet(tmp_path: Path) -> None:
+    """A script is checked among all its files, together with those that it uses most."""
     spec = find_spec("mxnet")
     assert spec is not None
     assert spec.origin is not None
     source = Path(spec.origin).parent
-    (tmp_path / "train.py").write_text(TRAIN)
-    alone = in_script(tmp_path / "train.py")
-    for file in source.rglob("*.py"):
-        copy = tmp_path / "mxnet" / file.relative_to(source)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(file.read_bytes())
-    assert in_script(tmp_path) == alone
+    script = tmp_path / "train.py"
+    script.write_text(TRAIN)
+    beside = [str(path) for path in sorted(source.rglob("*.py"))]
+    modules = worker.index([str(script), *beside])
+    assert modules["mxnet.ndarray"].startswith(str(source))
+    used = [source / name for name in ("autograd.py", "gluon/block.py", "gluon/trainer.py")]
+    checker = worker.Worker(modules, worker.Options())
+    facts = worker.with_deep_stack(
+        lambda: {str(path): checker.check(str(path)) for path in (script, *used)}
+    )
+    linked = linking.link(CallGraph(facts))[str(script)]
+    assert select(mended({str(script): linked}, 1), AUDIT) == in_script(script)
