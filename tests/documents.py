@@ -27,6 +27,8 @@ from typing import Any, NamedTuple
 
 import tomli
 
+from tests import warm
+
 BLOCK = re.compile(
     r"((?:^<!--(?:(?!-->).)*?-->\n)*)^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
@@ -125,10 +127,10 @@ def console(block: Block, where: str, folder: Path) -> None:
             steps.append((line[2:], []))
         elif steps:
             steps[-1][1].append(line)
-    bin_folder = Path(sys.executable).parent
+    bin_folders = [warm_commands(block.says.get("needs", "")), str(Path(sys.executable).parent)]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment["COLUMNS"] = "80"  # as on a terminal
-    environment["PATH"] = f"{bin_folder}{os.pathsep}{environment['PATH']}"
+    environment["PATH"] = os.pathsep.join([*bin_folders, environment["PATH"]])
     mark = "=== next command ==="
     script = "".join(
         f"{command}\n_status=$?; echo '{mark}' $_status; (exit $_status)\n" for command, _ in steps
@@ -144,6 +146,16 @@ def console(block: Block, where: str, folder: Path) -> None:
             raise Failed(f"{where}: $ {command}\nsays\n{output}\nand not\n{shown}")
         if not expected and status not in {"0", "1"}:  # 1: findings
             raise Failed(f"{where}: $ {command}\nends with {status}:\n{output}")
+
+
+def warm_commands(needs: str) -> str:
+    """The folder of `python` and `asyncguard` that hold what a block needs."""
+    modules = ["numpy", "asyncguard.cli"]
+    if "torch" in needs:
+        modules += ["torch", "torch._dynamo"]
+    elif "mxnet" in needs:
+        modules.append(warm.MXNET)
+    return warm.commands(*modules)
 
 
 def agrees(expected: list[str], output: str) -> bool:
