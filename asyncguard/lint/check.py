@@ -65,7 +65,7 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     """Check one file's contents; `path` names it in the findings."""
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
     checker = worker.Worker({}, options(settings))
-    with names.extended(names.own(settings.catalogue)):
+    with pool.collecting_seldom(), names.extended(names.own(settings.catalogue)):
         facts = worker.with_deep_stack(lambda: checker.check(path, data))
         linked = linking.link(call_graph.CallGraph({path: facts}))
         return select(mended(linked, 1, {path: data}), settings)

@@ -16,7 +16,7 @@ from asyncguard.lint.check import options, select
 from asyncguard.lint.modules.leading import Leading
 from asyncguard.lint.program import call_graph, linking
 from asyncguard.lint.program.facts import FileFacts
-from asyncguard.lint.run import worker
+from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Stamp, stamp_of, with_importers
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import is_excluded
@@ -33,7 +33,7 @@ def check_text(data: bytes, path: str, configuration: Configuration) -> list[Fin
 
 
 class Live:
-    """What was learned of the files beside those that are edited. Not for several threads."""
+    """What was learned of the files beside those that are edited. For one thread."""
 
     def __init__(self) -> None:
         self._facts: dict[str, FileFacts] = {}
@@ -56,7 +56,7 @@ class Live:
         if settings != self._settings:
             self._forget(settings)
         others = around([path], configuration) if settings.context else []
-        with names.extended(names.own(settings.catalogue)):
+        with pool.collecting_seldom(), names.extended(names.own(settings.catalogue)):
             near = self._refreshed(path, others)
             wanted = frozenset([path, *near.paths])
             seen = wanted, leading(near, [path], {path: data})

@@ -7,11 +7,15 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from asyncguard.lint.check import check_paths
-from asyncguard.lint.run import pool
+from asyncguard.lint.check import check_paths, check_source
+from asyncguard.lint.live import check_text
+from asyncguard.lint.program.facts import FileFacts
+from asyncguard.lint.run import pool, worker
+from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.settings import Settings
 
 ITEMS = list(range(40))
@@ -80,15 +84,28 @@ def test_one_item_is_done_in_this_process() -> None:
     assert run(pid, 2, [1]) == [(1, os.getpid())]
 
 
-def test_a_check_collects_seldom_and_leaves_its_caller_s_ways(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("import torch\n")
+def test_checks_collect_seldom_and_leave_their_callers_ways(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, text = tmp_path / "a.py", "import torch\n"
+    path.write_text(text)
     usual, before, meanwhile = gc.get_threshold(), (700, 10, 10), []
     settings = Settings(cache=False, jobs=1)
+    check = worker.Worker.check
+
+    def noting(self: worker.Worker, *arguments: Any) -> FileFacts:
+        meanwhile.append(gc.get_threshold()[0])
+        return check(self, *arguments)
+
+    monkeypatch.setattr(worker.Worker, "check", noting)
     gc.set_threshold(*before)
     try:
-        check_paths([tmp_path], settings, lambda done, total: meanwhile.append(gc.get_threshold()))
+        check_paths([tmp_path], settings)
+        check_source(text, str(path), settings)
+        check_text(text.encode(), str(path), Configuration.fixed(settings))
         after = gc.get_threshold()
     finally:
         gc.set_threshold(*usual)
-    assert min(threshold[0] for threshold in meanwhile) > 100 * before[0]
+    assert len(meanwhile) == 3
+    assert min(meanwhile) > 100 * before[0]
     assert after == before
