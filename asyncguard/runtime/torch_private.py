@@ -96,6 +96,7 @@ NAMES: dict[str, Name] = {
         "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward"
     ),
     # Collectives
+    "object_device": Name("torch.distributed.distributed_c10d._get_object_coll_device", late=True),
     "BARRIER": Name("torch._C._distributed_c10d.OpType.BARRIER", late=True),
     # CUDA's own view of waits
     "gpu_trace": Name("torch.cuda._gpu_trace", late=True),
@@ -119,6 +120,7 @@ ATTRIBUTES: tuple[Name, ...] = (
     Name("torch.utils._python_dispatch.TorchDispatchMode._should_skip_dynamo", since="2.11"),
     Name("torch._dynamo.trace_rules.SKIP_DIRS", late=True),
     Name("torch._dynamo.trace_rules.add", late=True),
+    Name("torch.distributed.distributed_c10d._world", late=True),
     Name("torch._C._distributed_c10d.Work._get_duration", late=True),
     Name("torch._C._distributed_c10d.Work._get_op_type", late=True),
     Name("torch._C._activate_gpu_trace", late=True),
@@ -144,12 +146,13 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "_cuda_isInBadFork", "_cuda_maybeExchangeDevice", "_cuda_memoryStats",
         "_cuda_resetAccumulatedMemoryStats", "_cuda_resetPeakMemoryStats", "_cuda_setDevice",
         "_cuda_setMemoryFraction", "_cuda_set_sync_debug_mode", "_cuda_sleep",
-        "_cuda_synchronize", "_get_accelerator", "_group_tensors_by_device_and_dtype",
+        "_cuda_synchronize", "_get_accelerator", "_get_default_device",
+        "_group_tensors_by_device_and_dtype",
         "_broadcast", "_broadcast_coalesced", "_gather", "_has_cuda", "_nccl_version",
         "_nccl_version_suffix", "_scatter", "_to_dlpack", "_to_dlpack_versioned",
     ),
     "torch._C._nested": ("nested_tensor",),
-    "torch._C._nn": ("_parse_to",),
+    "torch._C._nn": ("_parse_to", "binary_cross_entropy", "scaled_dot_product_attention"),
     "torch._subclasses.fake_tensor": ("FakeTensorMode.__enter__",),
     "torch.autograd.profiler": ("_supported_activities",),
     "torch.cuda": (
@@ -157,6 +160,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "_initialized", "_is_in_bad_fork", "_lazy_init", "_maybe_exchange_device", "_queued_calls",
     ),
     "torch.cuda.nvtx": ("_nvtx",),
+    "torch.distributed.distributed_c10d": ("_get_object_coll_device",),
     "torch.jit._builtins": ("_find_builtin",),
     "torch.nn.parallel._functions": ("_streams",),
     "torch.optim.asgd": ("_multi_tensor_asgd",),
@@ -305,6 +309,12 @@ def scales_itself(optimizer: Any) -> bool:
 def duration(work: Any) -> Any:
     """How long a collective took on its device; raises RuntimeError where none tells."""
     return work._get_duration()
+
+
+def name_backend(group: Any, backend: str) -> None:
+    """Let a process group say that it has this backend."""
+    c10d = sys.modules["torch.distributed.distributed_c10d"]
+    c10d._world.pg_map[group] = c10d.Backend(backend), c10d._world.pg_map[group][1]
 
 
 def is_barrier(work: Any) -> bool:

@@ -60,6 +60,10 @@ REFUSED: dict[str, tuple[torch.dtype, ...]] = {
     ),
     **dict.fromkeys(("igamma", "igammac", "histc", "angle"), _HALVES),
 }  # fmt: skip
+# Operator -> how it is computed where the CPU refuses.
+OTHERWISE: dict[str, Run] = {
+    "aten::nansum": lambda x, *args, **kwargs: x.masked_fill(x.isnan(), 0).sum(*args, **kwargs),
+}
 _SCALAR_NAMES = {
     torch.int8: "Char", torch.int16: "Short", torch.int32: "Int", torch.int64: "Long",
     torch.uint8: "Byte", torch.float16: "Half", torch.bfloat16: "BFloat16",
@@ -92,6 +96,8 @@ def recover(
     """
     if device is not None:
         _check_memory(device, error)
+        if name in OTHERWISE:
+            return OTHERWISE[name](*args, **kwargs)
         if isinstance(error, NotImplementedError):
             other = _with_dtype(name, args) or _in_wider(name, run, args, kwargs)
             if other is not None:

@@ -1,9 +1,8 @@
-"""What stands in where torch's own code picks a path by device: AMP, compile, DDP, threads."""
+"""What stands in where torch's own code picks a path by device: AMP, compile, threads."""
 
 from __future__ import annotations
 
 import functools
-import inspect
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -62,8 +61,6 @@ def replacements(
         yield Place(torch.linalg, name), _without_driver(getattr(torch.linalg, name))
     yield Place(private.builtins, "_find_builtin"), _finding()
     yield Place(private.C, "_group_tensors_by_device_and_dtype"), _grouping()
-    if torch.distributed.is_available():
-        yield from _distributed()
 
 
 # torch.jit.script reads this.
@@ -245,31 +242,3 @@ def _start(machine: Machine, entered: Entered) -> Any:
         own(self)
 
     return start
-
-
-def _distributed() -> Iterator[tuple[Place, Any]]:
-    """NCCL is gloo, which takes the simulated device's tensors as they are."""
-    from torch.distributed import distributed_c10d as c10d
-
-    def on_gloo(original: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(original)
-
-        @functools.wraps(original)
-        def make(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs).arguments
-            backend = given.get("backend")
-            if backend is None or "nccl" in str(backend):
-                given["backend"] = "gloo"
-            elif str(backend) not in ("gloo", "cpu:gloo,cuda:gloo"):
-                raise NotSimulated(f"the torch.distributed backend {backend!r}")
-            given.pop("device_id", None)
-            return original(**given)
-
-        return make
-
-    for name in ("init_process_group", "new_group"):
-        made = on_gloo(getattr(c10d, name))
-        yield Place(c10d, name), made
-        yield Place(torch.distributed, name), made
-    yield Place(c10d, "is_nccl_available"), lambda: True
-    yield Place(torch.distributed, "is_nccl_available"), lambda: True

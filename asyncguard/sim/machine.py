@@ -114,6 +114,7 @@ class Machine:
         self.current = _Current()
         self.generators = _generators
         self.is_running = False
+        self.is_default = False  # whether tensors are made on it that are told no place
         self.is_used = False  # whether anything has asked for a device
         self.is_bad_fork = False  # whether this process was forked from one that had
         self.lock = threading.RLock()

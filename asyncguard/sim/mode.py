@@ -15,7 +15,7 @@ from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapters.torch.operators import is_mask
-from asyncguard.sim import kernels, operators
+from asyncguard.sim import collectives, kernels, operators
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
@@ -82,6 +82,8 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         if op.takes_device:
             return self._make(op, found, args, kwargs)
         self._check_generator(kwargs, device is not None)
+        if op.is_collective and found.odd >= 0:
+            collectives.refuse_host(op.name, args)
         if device is None:
             result = self._compute(op, None, args, kwargs)
             if found.opened and op.makes:

@@ -84,6 +84,7 @@ class Operator:
     writes: bool
     is_copy: bool
     is_read: bool
+    is_collective: bool
     arguments: tuple[str, ...]
     tensors: tuple[int, ...]  # the positions of arguments that are tensors
     refused: tuple[torch.dtype, ...]  # dtypes that CUDA lacks
@@ -114,6 +115,7 @@ def describe(func: Any) -> Operator:
         writes=writes,
         is_copy=name in ("aten::copy_", "aten::copy"),
         is_read=name == "aten::_local_scalar_dense",
+        is_collective=name.startswith("c10d::"),
         arguments=tuple(argument.name for argument in schema.arguments),
         tensors=tuple(at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"),
         refused=kernels.REFUSED.get(name.removeprefix("aten::"), ()),
@@ -126,7 +128,7 @@ def _unknown(func: Any) -> Operator:
     """An operator of higher order: it runs as it is, and what it runs is seen by itself."""
     return Operator(
         str(func), func, True, False, True, (), None, False, None,
-        False, True, False, False, False, (), (), (), None, None,
+        False, True, False, False, False, False, (), (), (), None, None,
     )  # fmt: skip
 
 

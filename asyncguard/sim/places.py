@@ -98,4 +98,4 @@ def default_device(machine: Machine) -> Device | torch.device:
         for mode in reversed(private.function_modes()):
             if isinstance(mode, private.DeviceContext):
                 return resolve(machine, mode.device)
-    return CPU
+    return machine.device if machine.is_default else CPU

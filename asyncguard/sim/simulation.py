@@ -21,11 +21,13 @@ from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import MARK, present
 from asyncguard.sim import (
     children,
+    collectives,
     cuda,
     devices,
     factories,
     libraries,
     profiles,
+    settings,
     storages,
     tensors,
 )
@@ -124,6 +126,8 @@ class Simulation:
             storages.replacements(machine, costs),
             cuda.replacements(machine, costs),
             children.replacements(machine),
+            collectives.replacements(),
+            settings.replacements(machine),
             libraries.replacements(machine, self._mode, lambda undo: self._left.callback(undo)),
         )
 
