@@ -73,9 +73,10 @@ def asked() -> tuple[set[str], set[str]]:
     ids: set[str] = set()
     groups: set[str] = set()
     for path in PACKAGE.rglob("*.py"):
-        if path.parent.name == "names":
+        text = path.read_text(encoding="utf-8")
+        if path.parent.name == "names" or not ("family(" in text or "group(" in text):
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             if node.func.id in ("family", "group"):

@@ -91,8 +91,10 @@ def test_the_form_of_the_text_does_not_matter(name: str, data: bytes) -> None:
 
 
 def test_a_file_of_fifty_thousand_lines_is_analysed() -> None:
-    filler = "".join(f"def f{i}(x):\n    return x + {i}\n" for i in range(25_000))
-    found = check_source(LOOP + filler, "long.py", Settings())
+    functions = "".join(f"def f{i}(x):\n    return x + {i}\n" for i in range(2_500))
+    table = "".join(f"    {i}: 'value {i}',\n" for i in range(45_000))
+    source = f"{LOOP}{functions}TABLE = {{\n{table}}}\n"
+    found = check_source(source, "long.py", Settings())
     assert [f.code for f in found if f.line == 7] == ["ASG102"]
 
 
