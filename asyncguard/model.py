@@ -85,11 +85,15 @@ class Applicability(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A repair: what it does in words, what that changes for the reader, and its edits."""
+    """A repair: what it does in words, what that changes for the reader, and its edits.
+
+    After one that `reports_less` the program prints or logs less often.
+    """
 
     message: str
     edits: tuple[Edit, ...]
     applicability: Applicability
+    reports_less: bool = False
 
     @property
     def safe(self) -> bool:
@@ -165,6 +169,8 @@ class Finding:
         data: dict[str, Any] = to_plain(self)
         if self.fix is not None:
             data["fix"]["safe"] = self.fix.safe
+            if not self.fix.reports_less:
+                del data["fix"]["reports_less"]
         return data
 
     @classmethod
@@ -175,7 +181,8 @@ class Finding:
         values["confidence"] = Confidence(values.get("confidence", "high"))
         if fix := values.get("fix"):
             edits = tuple(Edit(**edit) for edit in fix["edits"])
-            values["fix"] = Fix(fix["message"], edits, Applicability(fix["applicability"]))
+            grade, reports_less = Applicability(fix["applicability"]), "reports_less" in fix
+            values["fix"] = Fix(fix["message"], edits, grade, reports_less)
         values["reached_from"] = tuple(CallSite(**call) for call in values.get("reached_from", ()))
         values["reasons"] = tuple(FindingReason(**why) for why in values.get("reasons", ()))
         return cls(**values)

@@ -26,8 +26,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
-
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.repairs import loops, same
@@ -78,21 +76,10 @@ def _family(message: str) -> str:
 def run(framework: str, programs: int, start: int) -> Run:
     """Draw programs from a seed and examine each."""
     found = Run()
-
-    @seed(start)
-    @settings(
-        max_examples=programs,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate,),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(loops.programs(framework))
-    def examine(source: str) -> None:
-        found.examine(source)
-
+    sources = loops.drawn(framework, programs, start)
     with same.device_of(framework):
-        examine()
+        for source in sources:
+            found.examine(source)
     return found
 
 

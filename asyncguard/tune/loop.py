@@ -65,7 +65,8 @@ class Tuned:
     @property
     def reports_less(self) -> bool:
         """Whether a repair was to print less often."""
-        return any(_what(step).startswith("report only") for step in self.steps)
+        fixes = (step.finding.fix for step in self.steps)
+        return any(fix is not None and fix.reports_less for fix in fixes)
 
 
 def tune(request: Request) -> Tuned:

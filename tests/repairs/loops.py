@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import tomli
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 TEMPLATES = Path(__file__).with_suffix(".toml")
@@ -49,6 +50,26 @@ def programs(draw: Draw, framework: str) -> str:
     ]
     lines = [known["head"], templates()["odd"], "def run(device):", *_indented(body), ""]
     return "\n".join(lines)
+
+
+def drawn(framework: str, number: int, start: int | None = None) -> list[str]:
+    """Return so many programs of a framework: those of a seed, or always the same."""
+    found: list[str] = []
+
+    @settings(
+        max_examples=number,
+        derandomize=start is None,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(framework))
+    def draw(source: str) -> None:
+        found.append(source)
+
+    (draw if start is None else seed(start)(draw))()
+    return found
 
 
 class _Loop:

@@ -51,8 +51,17 @@ class Difference(NamedTuple):
     def __str__(self) -> str:
         told = "\n".join(f"  {message}" for message in self.messages)
         pairs = zip(Did._fields, self.before, self.after, strict=True)
-        parts = [f"{name}: {one!r}\n     -> {two!r}" for name, one, two in pairs if one != two]
+        parts = [line for name, one, two in pairs for line in _differences(name, one, two)]
         return "\n".join([*parts, told, self.source, "=" * 30, self.repaired])
+
+
+def _differences(name: str, one: Any, two: Any) -> Iterator[str]:
+    """Yield a line for each part of two values that differs."""
+    if isinstance(one, list) and isinstance(two, list) and len(one) == len(two):
+        for at, (left, right) in enumerate(zip(one, two, strict=True)):
+            yield from _differences(f"{name}[{at}]", left, right)
+    elif one != two:
+        yield f"{name}: {one!r}\n     -> {two!r}"
 
 
 class Repaired(NamedTuple):
@@ -88,13 +97,13 @@ def compare(
 
     `modes` says of each run whether repairs that are unsafe are made too.
     """
-    findings, before = found_in(source), None
+    findings, before, done_by = found_in(source), None, dict[str, Did]()
     for unsafe in modes:
         after = repaired(source, findings, unsafe=unsafe)
         if not after.fixes:
             continue
         before = before or do(source)
-        done = do(after.source)
+        done = done_by.get(after.source) or done_by.setdefault(after.source, do(after.source))
         messages = tuple(fix.message for fix in after.fixes)
         same = _as_told(before, done, messages) if unsafe else before == done
         difference = None if same else Difference(before, done, source, after.source, messages)

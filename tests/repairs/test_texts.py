@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+
+import pytest
 
 from asyncguard.lint.check import check_source
 from asyncguard.lint.run.settings import Settings
@@ -40,6 +43,49 @@ def test_a_check_that_takes_a_function_gets_one_for_its_message() -> None:
     check = 'torch_compilable_check(x.shape == y.shape, f"a loss of {loss}")'
     text = source(check, "from ..utils import torch_compilable_check")
     assert repaired(text, unsafe=False) == text.replace('f"', 'lambda: f"')
+
+
+def test_a_message_that_does_more_than_show_is_made_later_only_if_asked() -> None:
+    check = 'torch_compilable_check(x.shape == y.shape, f"a loss of {loss} at {log.pop()}")'
+    text = source(check, "from ..utils import torch_compilable_check")
+    assert repaired(text, unsafe=False) == text
+    assert repaired(text, unsafe=True) == text.replace('f"', 'lambda: f"')
+
+
+REPORTS_LESS = """
+import torch
+def train(model, loader, optimizer):
+    total, best, mean = 0.0, -1.0, 0.0
+    for step, (x, y) in enumerate(loader):
+        x, y = x.cuda(non_blocking=True), y.cuda(non_blocking=True)
+        loss = model(x, y).mean()
+        loss.backward()
+        optimizer.step()
+{body}
+    return total, best, mean
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reports_less"),
+    [
+        ("print(loss.item())", True),
+        ("value = loss.item()\nprint(value)", True),
+        ("total += loss.item()\nprint(total)", True),
+        ("best = max(best, loss.item())\nprint(best)", True),
+        ("value = loss.item()\ntotal += value\nprint(total)", True),
+        ("total += loss.item()", False),
+        ("best = max(best, loss.item())", False),
+    ],
+)
+def test_a_repair_says_that_it_reports_less(body: str, reports_less: bool) -> None:
+    text = REPORTS_LESS.format(body=textwrap.indent(body, " " * 8))
+    (found,) = [f for f in findings(text) if f.fix is not None]
+    assert found.fix is not None
+    assert found.fix.reports_less == reports_less
+    assert ("% 100 == 0" in "".join(edit.text for edit in found.fix.edits)) == reports_less
+    assert bool(re.search("report|every n-th", found.fix.message)) == reports_less
+    assert Finding.from_dict(found.to_dict()) == found
 
 
 def test_a_check_of_unknown_origin_is_only_shown() -> None:

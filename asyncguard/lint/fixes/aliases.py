@@ -39,6 +39,12 @@ class Groups:
         """Return the groups of some variables."""
         return frozenset(map(self.of, names))
 
+    def others(self, name: str) -> Names:
+        """Return the other names of a variable's group."""
+        own = self.of(name)
+        known = {*self._above, *self._above.values()}
+        return frozenset(other for other in known if self.of(other) == own) - {name}
+
     def unite(self, names: Iterable[str]) -> None:
         """Make one group of several, `OUTSIDE` standing for what it is in."""
         found = sorted(self.of_all(names))  # OUTSIDE comes first
@@ -145,20 +151,46 @@ def runs_graph(code: Code, call: ast.Call) -> bool:
 
 def _united(code: Code, scope: Scope, in_view: bool) -> Iterator[Names]:
     for binding in bindings.bindings(code, scope):
-        held = {OUTSIDE} if binding.value is None else _kept_of(code, binding, in_view)
-        yield frozenset(held | {binding.name} if held else held)
+        yield _named(code, binding, in_view)
     for node in flow.walk_own(scope):
-        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
-            yield _NONE if in_view else _inner(code, node, in_view) | {OUTSIDE}
-        elif isinstance(node, ast.Match):
-            yield shares(code, node.subject, in_view=in_view) | {OUTSIDE}
-        elif isinstance(node, ast.withitem):
-            yield shares(code, node.context_expr, in_view=in_view) | {OUTSIDE}
-        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (_stored(code, target, node.value, in_view) for target in targets)
-        elif isinstance(node, ast.Call) and _brings_together(code, node, in_view):
-            yield _of_call(code, node, in_view)
+        yield from _united_by(code, node, in_view)
+
+
+def _named(code: Code, binding: bindings.Binding, in_view: bool) -> Names:
+    held = {OUTSIDE} if binding.value is None else _kept_of(code, binding, in_view)
+    return frozenset(held | {binding.name} if held else held)
+
+
+def _united_by(code: Code, node: ast.AST, in_view: bool) -> Iterator[Names]:
+    """Yield what a single node brings together but for what it binds."""
+    if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
+        yield _NONE if in_view else _inner(code, node, in_view) | {OUTSIDE}
+    elif isinstance(node, ast.Match):
+        yield shares(code, node.subject, in_view=in_view) | {OUTSIDE}
+    elif isinstance(node, ast.withitem):
+        yield shares(code, node.context_expr, in_view=in_view) | {OUTSIDE}
+    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)) and node.value:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        yield from (_stored(code, target, node.value, in_view) for target in targets)
+    elif isinstance(node, ast.Call) and _brings_together(code, node, in_view):
+        yield _of_call(code, node, in_view)
+
+
+def is_shared_by(code: Code, stretch: Iterable[ast.stmt], name: str) -> bool:
+    """Whether code plainly lets another variable, list or object hold what a variable holds.
+
+    A view of it counts, and a caller that is given it. Calls that are not known are believed to
+    keep nothing, so a repair that rests on this is unsafe.
+    """
+    found = Groups()
+    for node in (node for part in stretch for node in flow.walk_own(part)):
+        if isinstance(node, (ast.Yield, ast.YieldFrom)) and name in flow.names(node):
+            return True
+        for binding, _ in bindings.of_node(code, node):
+            found.unite(_named(code, binding, True) - {OUTSIDE})
+        for united in _united_by(code, node, True):
+            found.unite(united - {OUTSIDE})
+    return bool(found.others(name))
 
 
 def _kept_of(code: Code, binding: bindings.Binding, in_view: bool) -> Names:

@@ -61,7 +61,7 @@ def bindings(code: Code, scope: Scope) -> tuple[Binding, ...]:
         found += _parameters(scope.args)
     plain: set[ast.AST] = set()
     for node in flow.walk_own(scope):
-        for binding, target in _of_node(code, node):
+        for binding, target in of_node(code, node):
             found.append(binding)
             plain.add(target)
     return (*found, *_unclear(scope, plain))
@@ -93,7 +93,8 @@ def _unclear(scope: Scope, plain: set[ast.AST]) -> Iterator[Binding]:
 Bound = tuple[Binding, ast.Name]
 
 
-def _of_node(code: Code, node: ast.AST) -> Iterator[Bound]:
+def of_node(code: Code, node: ast.AST) -> Iterator[Bound]:
+    """Yield what a single node binds to known values, each with its target."""
     if isinstance(node, ast.Assign):
         for target in node.targets:
             yield from _paired(target, node.value)

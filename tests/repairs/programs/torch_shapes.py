@@ -320,6 +320,36 @@ def keeps_check_that_is_caught(device):
     return caught
 
 
+def fewer_masked_assignment_to_what_a_list_holds(device):
+    model, optimizer = parts(device)
+    frames = []
+    current = torch.ones(4, 4, device=device) * 2
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        bad = current > 1
+        other = current * 0.5
+        frames.append(current)
+        current[bad] = other[bad]
+    return total(frames)
+
+
+def fewer_masked_assignment_to_what_has_a_view(device):
+    model, optimizer = parts(device)
+    kept = []
+    for x, y in batches(device):
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        clean, other = x.clone(), x * 0.5
+        row = clean[0]
+        bad = clean > 1
+        clean[bad] = other[bad]
+        kept.append(row)
+    return total(kept)
+
+
 def keeps_masked_write_to_a_shared_tensor(device):
     model, optimizer = parts(device)
     kept = []

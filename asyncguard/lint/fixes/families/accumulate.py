@@ -38,6 +38,11 @@ class Plan(NamedTuple):
     reports: Sequence[ast.If]
     lines: Sequence[ast.stmt] = ()
 
+    @property
+    def said(self) -> str:
+        """What the text of a repair says of these reports."""
+        return "; it is reported every n-th step" if self.lines else ""
+
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each sum that the loop itself does not need."""
@@ -300,10 +305,8 @@ def _fix(found: Sum, plan: Plan, edits: tuple[Edit, ...]) -> Fix:
     dialect = found.spot.dialect
     assert dialect is not None
     text = found.spot.code.source(found.target)
-    message = f"add to `{text}` on the device and read it once after the loop"
+    message = f"add to `{text}` on the device and read it once after the loop{plan.said}"
     applicability = Applicability.UNSAFE
-    if plan.lines:
-        message += "; it is reported every n-th step"
     if not found.number and not isinstance(plan.start.value, float):
         message += "; if it is a count, it becomes a float"
         applicability = Applicability.SHOWN
@@ -320,4 +323,4 @@ def _fix(found: Sum, plan: Plan, edits: tuple[Edit, ...]) -> Fix:
     if found.assumed:
         message += f"; if `{found.assumed}` is a number"
         applicability = Applicability.SHOWN
-    return Fix(message, edits, applicability)
+    return Fix(message, edits, applicability, bool(plan.lines))

@@ -255,6 +255,8 @@ def _there(code: Code, call: ast.Call, device: str) -> tuple[Edit, ...] | None:
         return None
     if not is_number(code, number) or not isinstance(call.func, ast.Attribute):
         return None
+    if exceeds(code, number, next((k.value for k in call.keywords if k.arg == "dtype"), None)):
+        return None
     text = f"{shape}, {code.source(number)}"
     return (_rename(code, call.func, "full"), code.replace(call.args[0], text), insert)
 

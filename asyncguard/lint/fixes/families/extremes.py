@@ -44,13 +44,15 @@ def _fix(spot: Spot) -> Fix | None:
     assert isinstance(spot.statement, ast.Assign)
     value = f"{accumulate.on_device(found)}.clamp({bound}={found.name})"
     message = (
-        f"compare on the device and read `{found.name}` once after the loop; a NaN stays in it"
+        f"compare on the device and read `{found.name}` once after the loop{plan.said}; "
+        "a NaN stays in it"
     )
     is_known = bool(found.number) or isinstance(plan.start.value, float)
     if found.number != "int" and not isinstance(plan.start.value, float):
         message += "; it becomes a float"
     applicability = Applicability.UNSAFE if is_known else Applicability.SHOWN
-    return Fix(message, (spot.code.replace(spot.statement.value, value), *read), applicability)
+    edits = (spot.code.replace(spot.statement.value, value), *read)
+    return Fix(message, edits, applicability, bool(plan.lines))
 
 
 def _bound(spot: Spot) -> str | None:

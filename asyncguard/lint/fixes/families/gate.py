@@ -44,7 +44,7 @@ def _fix(spot: Spot) -> Fix | None:
         test, edits = found
         message = f"report, and read `{name}` for it, only in the steps where `{test}`"
         edits = (_without(code, statement), *edits)
-        return Fix(message, edits, Applicability.UNSAFE)
+        return Fix(message, edits, Applicability.UNSAFE, reports_less=True)
     return None
 
 

@@ -60,7 +60,9 @@ def _fix(run: Sequence[Spot]) -> Fix | None:
     if found is None:
         return None
     test, edits = found
-    return Fix(f"report only in the steps where `{test}`", edits, Applicability.UNSAFE)
+    return Fix(
+        f"report only in the steps where `{test}`", edits, Applicability.UNSAFE, reports_less=True
+    )
 
 
 def _is_read_elsewhere(loop: ast.For, spot: Spot) -> bool:

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from asyncguard.lint.fixes import effects
 from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import pattern, words
@@ -100,7 +101,8 @@ def _checked(code: Code, text: ast.JoinedStr) -> Fix | None:
     edit = code.replace(text, f"lambda: {code.source(text)}")
     how = "the message is made only if the check fails"
     if _is_lazy(code, call.func):
-        return Fix(how, (edit,), Applicability.SAFE)
+        is_same = effects.is_inert(code, [text])
+        return Fix(how, (edit,), Applicability.SAFE if is_same else Applicability.UNSAFE)
     return Fix(f"{how}, if `{name}` takes a function for it", (edit,), Applicability.SHOWN)
 
 

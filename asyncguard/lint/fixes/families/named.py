@@ -41,7 +41,8 @@ def _fix(spot: Spot) -> Fix | None:
     made = _read(sums) if len(sums) == len(found) else None
     if made is None or len({each.number for each in sums}) > 1 or not sums[0].number:
         return None
-    read, reports = made
+    read, plans = made
+    reports = [branch for plan in plans for branch in plan.reports]
     if not all(_is_rarer(branch, 1 + reports.count(branch)) for branch in used.branches):
         return None
     text = f"{name} = {number}({name})"
@@ -50,11 +51,12 @@ def _fix(spot: Spot) -> Fix | None:
         *(code.insert_before(branch.body[0], text) for branch in used.branches),
         code.replace(spot.node, _kept(sums[0], is_scaled=used.is_scaled)),
     )
+    said = next((plan.said for plan in plans if plan.lines), "")
     message = f"keep `{name}` on the device, add it up there and read the sum once after the loop"
     assumed = next((each.assumed for each in sums if each.assumed), "")
-    if assumed:
-        return Fix(f"{message}; if `{assumed}` is a number", edits, Applicability.SHOWN)
-    return Fix(message, edits, Applicability.UNSAFE)
+    doubt = f"; if `{assumed}` is a number" if assumed else ""
+    grade = Applicability.SHOWN if assumed else Applicability.UNSAFE
+    return Fix(f"{message}{said}{doubt}", edits, grade, bool(said))
 
 
 def _is_rarer(branch: ast.If, reads: int) -> bool:
@@ -69,13 +71,13 @@ def _kept(found: Sum, *, is_scaled: bool) -> str:
     return f"{text}.clone()" if is_scaled and found.spot.finding.framework == "torch" else text
 
 
-def _read(sums: Sequence[Sum]) -> tuple[list[Edit], list[ast.If]] | None:
-    """Return what reads each sum, and the branches that do; None where one cannot be read late."""
+def _read(sums: Sequence[Sum]) -> tuple[list[Edit], list[accumulate.Plan]] | None:
+    """Return what reads each sum, and by which plan; None where one cannot be read late."""
     targets: dict[str, list[Sum]] = {}
     for found in sums:
         targets.setdefault(written(found.target), []).append(found)
     edits: list[Edit] = []
-    reports: list[ast.If] = []
+    plans: list[accumulate.Plan] = []
     for group in targets.values():
         own = frozenset[ast.AST]().union(*(flow.parts(found.spot.statement) for found in group))
         plan = accumulate.plan_of(group[0], own)
@@ -83,8 +85,8 @@ def _read(sums: Sequence[Sum]) -> tuple[list[Edit], list[ast.If]] | None:
         if read is None or plan is None:
             return None
         edits += read
-        reports += plan.reports
-    return (edits, reports) if edits else None
+        plans.append(plan)
+    return (edits, plans) if edits else None
 
 
 def _name(spot: Spot) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from asyncguard.lint.fixes import effects, flow, libraries, sorts
+from asyncguard.lint.fixes import aliases, effects, flow, libraries, sorts
 from asyncguard.lint.fixes.code import Code, flat, same
 from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.kinds import infer
@@ -133,29 +133,16 @@ def _assignment(spot: Spot) -> Fix | None:
 
 
 def _is_own(spot: Spot, name: str) -> bool:
-    """Whether nobody else holds the object of a variable: it is made by a call, and not shared."""
-    values = flow.assignments(spot.scope, name)
+    """Whether nothing else holds the object of a variable: a call made it, and nobody kept it."""
+    code, scope = spot.code, spot.scope
+    values = flow.assignments(scope, name)
     if len(values) != 1 or not isinstance(values[0], (ast.Call, ast.BinOp)):
         return False
-    if not flow.is_private(spot.code, spot.scope, name):
+    if not flow.is_private(code, scope, name) or isinstance(scope, ast.Lambda):
         return False
-    plain = [
-        use
-        for use in flow.uses(spot.scope, name)
-        if isinstance(
-            spot.code.parent(use), (ast.Assign, ast.Tuple, ast.List, ast.Dict, ast.keyword)
-        )
-        and isinstance(use, ast.Name)
-        and isinstance(use.ctx, ast.Load)
-        and (use.lineno, use.col_offset) < (spot.node.lineno, spot.node.col_offset)
-    ]
-    return not plain and not _is_view(values[0])
-
-
-def _is_view(value: ast.expr | None) -> bool:
-    if not isinstance(value, ast.Call):
-        return False
-    return not isinstance(value.func, ast.Attribute) or value.func.attr in flow.VIEWS
+    above = [at for at in flow.binders(code, spot.body[0]).get(name, ()) if at < spot.at]
+    since = spot.body[above[-1] : spot.at] if above else scope.body
+    return not aliases.is_shared_by(code, since, name)
 
 
 # ---- len(x[m]), m.nonzero().numel()
