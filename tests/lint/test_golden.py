@@ -59,7 +59,10 @@ def findings_in(case: Case, programs: Programs) -> Iterator[dict[str, Any]]:
 def fields_of(finding: Finding) -> dict[str, Any]:
     """Return the fields of a finding that differ from their defaults, as JSON has them."""
     plain = {name: getattr(finding, name) for name in DEFAULTS if name != "reasons"}
-    return {name: to_plain(v) for name, v in plain.items() if v != DEFAULTS[name]}
+    told = {name: to_plain(v) for name, v in plain.items() if v != DEFAULTS[name]}
+    if finding.fix is not None and not finding.fix.reports_less:
+        del told["fix"]["reports_less"]
+    return told
 
 
 def lines_of(case: Case, programs: Programs) -> Iterator[str]:

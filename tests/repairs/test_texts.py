@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
 
@@ -10,6 +11,7 @@ import pytest
 from asyncguard.lint.check import check_source
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.fixes import apply, choose
+from asyncguard.lint.source.notebook import read_notebook
 from asyncguard.model import Finding
 
 SETTINGS = Settings(cache=False)
@@ -86,6 +88,46 @@ def test_a_repair_says_that_it_reports_less(body: str, reports_less: bool) -> No
     assert ("% 100 == 0" in "".join(edit.text for edit in found.fix.edits)) == reports_less
     assert bool(re.search("report|every n-th", found.fix.message)) == reports_less
     assert Finding.from_dict(found.to_dict()) == found
+
+
+def notebook_findings(*cells: str) -> list[Finding]:
+    """Return what is found in the cells of a notebook, placed in them."""
+    data = {"cells": [{"cell_type": "code", "source": cell} for cell in cells], "metadata": {}}
+    notebook = read_notebook(json.dumps(data).encode())
+    assert notebook is not None
+    return [notebook.place(finding) for finding in findings(notebook.source)]
+
+
+LOADER = """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from tqdm import tqdm
+model = torch.nn.Linear(4, 3).cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+data = TensorDataset(torch.randn(20, 4), torch.randint(0, 3, (20,)))
+losses = []
+loader = DataLoader(data, batch_size=6)
+"""
+TRAIN = """\
+pbar = tqdm(loader)
+for x, y in pbar:
+    x, y = x.to("cuda"), y.to("cuda")
+    loss = model(x).sum()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())
+print(losses)
+"""
+
+
+def test_a_repair_of_several_cells_is_told_in_words_and_not_made() -> None:
+    told = {f.code: f.fix for f in notebook_findings(LOADER, TRAIN) if f.fix is not None}
+    together = {f.code: f.fix for f in findings(LOADER + TRAIN) if f.fix is not None}
+    assert told.keys() == together.keys() == {"ASG102", "ASG106"}
+    assert all(not fix.edits and not fix.is_applied(unsafe=True) for fix in told.values())
+    assert all(fix.is_applied(unsafe=True) for fix in together.values())
+    assert "pin the batches of `loader` (cell 1, line 8)" in told["ASG106"].message
+    assert "pin the batches of `loader` (line 8)" in together["ASG106"].message
 
 
 def test_a_check_of_unknown_origin_is_only_shown() -> None:

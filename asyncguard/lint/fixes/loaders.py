@@ -1,7 +1,7 @@
 """Which `DataLoader(...)` of a file an expression comes from.
 
-Through variables, what the callers of a function pass, what a function of the file returns, and
-what a class keeps in an attribute. None where any of that is unclear.
+Through variables, progress bars, what the callers of a function pass, what a function of the file
+returns, and what a class keeps in an attribute. None where any of that is unclear.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import ast
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code
+from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
+from asyncguard.lint.fixes.words import words
 from asyncguard.lint.source import parsed
 
 _DEPTH = 6
+_WRAPPERS = words("loop.wrappers")
 
 
 def loaders(code: Code, source: ast.expr, depth: int = _DEPTH) -> list[ast.Call] | None:
@@ -23,6 +25,8 @@ def loaders(code: Code, source: ast.expr, depth: int = _DEPTH) -> list[ast.Call]
         meaning = code.meaning(source.func)
         if meaning.startswith("torch.utils.data") and meaning.endswith("DataLoader"):
             return [source]
+        if dotted(source.func).rpartition(".")[2] in _WRAPPERS and source.args:
+            return loaders(code, source.args[0], depth - 1)
         return _of_all(code, _returned(code, source.func), depth)
     if isinstance(source, ast.Name):
         return _of_all(code, _held(code, source), depth)
@@ -47,8 +51,24 @@ def _held(code: Code, name: ast.Name) -> list[ast.expr] | None:
     values = flow.assignments(scope, name.id)
     if name.id in flow.parameters(scope):
         return _passed(code, scope, name.id) if not values else None
-    values = values or flow.assignments(code.tree, name.id)
-    return [values[0]] if len(values) == 1 and values[0] is not None else None
+    if not values:
+        scope, values = code.tree, flow.assignments(code.tree, name.id)
+    if len(values) != 1:
+        return None
+    return [values[0]] if values[0] is not None else _entered(scope, name.id)
+
+
+def _entered(scope: ast.AST, name: str) -> list[ast.expr] | None:
+    """Return what `with tqdm(loader) as name` enters, which gives what it is over."""
+    items = (node for node in flow.walk_own(scope) if isinstance(node, ast.withitem))
+    return [
+        item.context_expr
+        for item in items
+        if isinstance(item.optional_vars, ast.Name)
+        and item.optional_vars.id == name
+        and isinstance(item.context_expr, ast.Call)
+        and dotted(item.context_expr.func).rpartition(".")[2] in _WRAPPERS
+    ] or None
 
 
 def _passed(code: Code, scope: ast.AST, parameter: str) -> list[ast.expr] | None:

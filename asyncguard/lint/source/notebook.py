@@ -14,10 +14,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from asyncguard.lint.source.decode import SourceError, decode
-from asyncguard.model import Finding, Fix
+from asyncguard.model import Applicability, Finding, Fix
 
 # Cell magics that run their body as Python; the body of any other is another language.
 _PYTHON_CELL_MAGICS = {"time", "timeit", "capture", "prun", "python", "python3", "debug"}
+_LINE = re.compile(r"\(line (\d+)\)")  # in the text of a repair
 _NAMES = re.compile(r"[\w., ]+")
 
 
@@ -43,11 +44,13 @@ class Notebook(NamedTuple):
             fix=self._in_cell(finding.fix, finding.line - line) if finding.fix else None,
         )
 
-    def _in_cell(self, fix: Fix, before: int) -> Fix | None:
+    def _in_cell(self, fix: Fix, before: int) -> Fix:
         """Return a fix with its lines counted within the cell that begins after line `before`.
 
-        None if it changes another cell as well, or a line that only IPython understands.
+        If it changes another cell as well, or a line that only IPython understands, it is shown in
+        words alone.
         """
+        fix = replace(fix, message=_LINE.sub(self._placed, fix.message))
         after = bisect.bisect_right(self.starts, before + 1)
         lines = self.source.split("\n")
         last = self.starts[after] - 1 if after < len(self.starts) else len(lines) - 1
@@ -57,9 +60,13 @@ class Notebook(NamedTuple):
                 edit = replace(edit, end_line=last, end_column=len(lines[last - 1]))
             touched = range(edit.line, edit.end_line + 1)
             if not before < edit.line <= edit.end_line <= last or self.magics & {*touched}:
-                return None
+                return replace(fix, edits=(), applicability=Applicability.SHOWN)
             edits.append(replace(edit, line=edit.line - before, end_line=edit.end_line - before))
         return replace(fix, edits=tuple(edits))
+
+    def _placed(self, place: re.Match[str]) -> str:
+        line, cell = self.cell(int(place[1]))
+        return f"(cell {cell}, line {line})"
 
     def cell(self, line: int) -> tuple[int, int]:
         """Return a line as counted within its cell, and the number of that cell."""

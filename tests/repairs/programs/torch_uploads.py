@@ -1,6 +1,7 @@
 import torch
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, TensorDataset
+from tqdm import tqdm
 
 
 def batches(device, number=5):
@@ -223,6 +224,25 @@ def fewer_uploads_of_a_loader_that_callers_pass(device):
     data = TensorDataset(torch.randn(20, 4), torch.randint(0, 3, (20,)))
     loader = DataLoader(data, batch_size=6)
     return listed(train_on(loader, model, optimizer, device))
+
+
+def fewer_uploads_of_a_loader_in_a_progress_bar(device):
+    model, optimizer = parts(device)
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(20, 4), torch.randint(0, 3, (20,)))
+    loader = DataLoader(data, batch_size=6)
+    kept = []
+    progress = tqdm(loader, disable=True)
+    for x, y in progress:
+        x, y = x.to(device), y.to(device)
+        step(model, optimizer, x, y)
+        kept += [x, y]
+    with tqdm(enumerate(loader), disable=True) as progress_again:
+        for _, (x, y) in progress_again:
+            x, y = x.to(device), y.to(device)
+            step(model, optimizer, x, y)
+            kept += [x, y]
+    return listed(kept)
 
 
 def fewer_uploads_of_a_loader_with_a_dictionary(device):

@@ -72,6 +72,8 @@ def _group(reads: Iterator[Read]) -> list[Read]:
         if any(read.spot.node is spot.node for read in group):
             continue
         between = first.spot.body[first.spot.at : spot.at]
+        if other.name and any(other.name in flow.names(statement) for statement in between):
+            break  # what it was before is used
         between = [s for s in between if not any(r.name and r.spot.statement is s for r in group)]
         named = {read.name for read in group}
         if effects.changes_in_view(spot.code, between, other.value):

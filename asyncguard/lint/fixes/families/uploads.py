@@ -23,7 +23,6 @@ from asyncguard.model import Applicability, Edit, Fix
 ORDER = 60
 _MOVES = words("upload.moves")
 _MAKERS = words("factory.array")
-_WRAPPERS = words("loop.wrappers")
 _PIN = "pin_memory"
 # On MPS a copy that nobody waits for reads memory that may be free by then (pytorch#189690).
 _SMALL = (
@@ -76,10 +75,19 @@ def _of_loaders(spot: Spot, value: ast.expr, flag: Edit, known: Sequence[ast.Cal
     pins = [_with_argument(code, loader, f"{_PIN}=True") for loader in lacking]
     if any(pin is None for pin in pins):
         return None
+    names = " and ".join(_named(code, loader) for loader in lacking)
     message = (
-        f"pin the batches, and upload `{text}` without waiting; pinned memory is never swapped"
+        f"pin the batches of {names}, and upload `{text}` without waiting; pinned memory is never "
+        "swapped"
     )
     return Fix(message, (flag, *(pin for pin in pins if pin is not None)), Applicability.UNSAFE)
+
+
+def _named(code: Code, loader: ast.Call) -> str:
+    """Return the variable or attribute of a loader, and the line that makes it."""
+    statement = code.statement(loader)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else loader.func
+    return f"`{code.source(target)}` (line {loader.lineno})"
 
 
 def _collates(loader: ast.Call) -> bool:
@@ -142,12 +150,7 @@ def _loaders(spot: Spot, value: ast.expr) -> list[ast.Call]:
     loop = next((x for x in loops if isinstance(x, ast.For) and name in flow.bound(x.target)), None)
     if loop is None or name in _rebound(loop, spot.statement):
         return []
-    source = loop.iter
-    while isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.args:
-        if source.func.id not in _WRAPPERS:
-            break
-        source = source.args[0]
-    return loaders(spot.code, source) or []
+    return loaders(spot.code, loop.iter) or []
 
 
 def _pins(code: Code, loader: ast.Call) -> bool:
