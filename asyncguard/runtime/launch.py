@@ -30,7 +30,7 @@ from typing import Any
 
 from asyncguard import files
 from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime import ranks, store
+from asyncguard.runtime import ranks, store, warned
 from asyncguard.runtime.keeper import Keeper
 from asyncguard.runtime.neighbours import Neighbours
 from asyncguard.runtime.session import Session, described
@@ -125,6 +125,9 @@ def run(
     finally:
         ending.script_ended()
     return 0
+
+
+warned.PROGRAM_STARTS.add(run.__code__)
 
 
 def _require_writable(path: Path, target: Target | None = None) -> None:
@@ -243,7 +246,10 @@ class _Ending:
         self._session.start()
         self._keeper.start()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forked)
+            keeper = self._keeper
+            os.register_at_fork(
+                before=keeper.pause, after_in_parent=keeper.resume, after_in_child=self._forked
+            )
         if not self._on_signal or not _in_main_thread():
             return
         for number in _DEADLY:
@@ -345,9 +351,14 @@ class _Ending:
             before(number, frame)
             return
         signal.signal(number, signal.SIG_DFL)
-        self.failed(128 + number)
-        self.save()
-        os.kill(os.getpid(), number)
+        signal.signal(
+            signal.SIGCHLD, lambda *_: None
+        )  # torch's raises where a loader's worker dies
+        try:
+            self.failed(128 + number)
+            self.save()
+        finally:
+            os.kill(os.getpid(), number)
 
 
 def _in_main_thread() -> bool:

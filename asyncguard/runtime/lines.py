@@ -6,8 +6,10 @@ function, which makes the user's own code slower, and leaves the place to a debu
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from types import CodeType, FrameType
@@ -25,6 +27,7 @@ TAKEN = (
 )
 _TOOL, _NAME = 4, "asyncguard"  # none of the ids that sys.monitoring reserves
 _Trace = Callable[[FrameType, str, Any], Any]
+_running: weakref.WeakSet[Lines] = weakref.WeakSet()
 
 
 class Lines:
@@ -40,11 +43,13 @@ class Lines:
         """Begin, unless another tool is there."""
         begin = self._monitor if sys.version_info >= (3, 12) else self._trace
         undo = begin()
+        _running.add(self)
         self._taken = undo is None
         self._undo = undo or _nothing
 
     def stop(self) -> None:
         """Give the place back."""
+        _running.discard(self)
         self._undo()
         self._undo = _nothing
 
@@ -124,3 +129,13 @@ class Lines:
 
 def _nothing() -> None:
     """There is nothing to undo."""
+
+
+def _forked() -> None:
+    """In a forked child no lines are recorded: it is as if we were not there, to its last line."""
+    for lines in list(_running):
+        lines.stop()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

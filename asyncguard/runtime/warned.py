@@ -6,7 +6,10 @@ the hook: there the filters, and the memory of what has been shown, are the user
 nothing but where a warning is shown. Modules whose frames stand around a call say
 `__warningregistry__ = None`, so that for their lines nothing is remembered.
 
-A `stacklevel` that points beyond the call itself stays short by the frames of the hook.
+A `stacklevel` that points beyond the program's first frame under `asyncguard run` is told as python
+tells it, which has no frames there.
+
+A `stacklevel` that points beyond a hooked call stays short by the frames of the hook.
 """
 
 from __future__ import annotations
@@ -14,11 +17,14 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from types import FrameType
+from types import CodeType, FrameType
 
+from asyncguard.runtime.frames import outwards
 from asyncguard.runtime.patch import Patcher, Place
 
 _HERE = os.path.dirname(__file__) + os.sep
+PROGRAM_STARTS: set[CodeType] = set()  # of functions that run a program
+_BEYOND = 1_000_000  # frames: more than there are
 _SHOW = Place(warnings, "_showwarnmsg")  # what C and Python call, whoever shows or records it then
 
 
@@ -27,11 +33,13 @@ def redirect(patcher: Patcher) -> None:
     show = _SHOW.raw()
 
     def show_at_the_users_line(message: warnings.WarningMessage) -> None:
-        frame = _caller(sys._getframe(1)) if message.filename.startswith(_HERE) else None
-        if frame is None:
-            show(message)
-        else:
+        warner = sys._getframe(1)
+        if _is_beneath(warner, message):
+            warnings.warn(message.message, message.category, _BEYOND, message.source)
+        elif message.filename.startswith(_HERE) and (frame := _caller(warner)) is not None:
             _warn_at(frame, message)
+        else:
+            show(message)
 
     patcher.replace(_SHOW, show_at_the_users_line)
 
@@ -47,6 +55,18 @@ def _warn_at(frame: FrameType, message: warnings.WarningMessage) -> None:
         names.setdefault("__warningregistry__", {}),
         source=message.source,
     )
+
+
+def _is_beneath(frame: FrameType, message: warnings.WarningMessage) -> bool:
+    """Whether a warning is told for a line of what runs the program."""
+    frames = list(outwards(frame))
+    start = next((at for at, f in enumerate(frames) if f.f_code in PROGRAM_STARTS), len(frames))
+    file = frames[start].f_code.co_filename if start < len(frames) else ""
+    while start and frames[start - 1].f_code.co_filename == file:
+        start -= 1
+    places = [(each.f_code.co_filename, each.f_lineno) for each in frames]
+    told = message.filename, message.lineno
+    return told in places[start:] and told not in places[:start]
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:

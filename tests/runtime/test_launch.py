@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests import warm
 from tests.frameworks import require
 
 ASYNCGUARD = ["-m", "asyncguard", "run", "-q", "-o", "trace.json"]
+ROOT = Path(__file__).parents[2]
 WAIT = "from asyncguard.engine import np\nnp.ones(1).wait_to_read()\n"
 
 
@@ -44,8 +46,6 @@ def script(tmp_path: Path) -> Any:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    root = Path(__file__).parents[2]
-
     def start(words: list[str], *arguments: str, stdin: str = "", cold: bool = False) -> Ran:
         python = [sys.executable] if cold else warm.python("numpy", "asyncguard.cli.run")
         process = subprocess.run(
@@ -55,17 +55,19 @@ def run(tmp_path: Path) -> Any:
             capture_output=True,
             text=True,
             timeout=120,
-            env={**os.environ, "PYTHONPATH": str(root)},
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         return Ran(process, tmp_path)
 
     return start
 
 
-def same_as_python(run: Any, *arguments: str, stdin: str = "", cold: bool = False) -> Ran:
+def same_as_python(
+    run: Any, *arguments: str, stdin: str = "", cold: bool = False, options: Sequence[str] = ()
+) -> Ran:
     """Run both ways; what can be seen from outside has to be equal."""
     plain = run([], *arguments, stdin=stdin, cold=cold)
-    traced: Ran = run(ASYNCGUARD, *arguments, stdin=stdin, cold=cold)
+    traced: Ran = run([*ASYNCGUARD, *options], *arguments, stdin=stdin, cold=cold)
     assert (traced.status, traced.out) == (plain.status, plain.out)
     assert traced.err == plain.err
     return traced
@@ -196,18 +198,98 @@ def test_processes_of_the_script_write_no_trace(script: Any, run: Any) -> None:
     assert ran.total() == 1
 
 
-def test_a_forked_child_dies_of_sigterm_as_without_us(script: Any, run: Any) -> None:
-    script(
+FORKING = """
+import multiprocessing as mp
+import os, signal, sys, threading, warnings
+
+def ends_at_once():
+    import time
+    time.sleep(60)
+
+if __name__ == "__main__":
+    warnings.simplefilter("default")
+    for _ in range(5):
+        child = mp.get_context("fork").Process(target=ends_at_once)
+        child.start()
+        child.terminate()
+        child.join()
+        print(child.exitcode)
+    if child := os.fork():
+        print(os.waitpid(child, 0)[1])
+    else:
+        print(signal.getsignal(signal.SIGTERM), sys.gettrace(), threading.gettrace())
+        if sys.version_info >= (3, 12):
+            print([sys.monitoring.get_tool(at) for at in range(6)])
+        sys.stdout.flush()
+        os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--lines"]])
+def test_a_forked_child_is_as_without_us_from_its_start_to_its_death(
+    script: Any, run: Any, options: list[str]
+) -> None:
+    """From Python 3.12 on a fork warns where a second thread runs: none of ours does."""
+    script(FORKING)
+    same_as_python(run, "script.py", cold=True, options=options)
+
+
+LOADING = """
+import signal
+import torch
+from torch.utils.data import DataLoader
+
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 1_000_000
+    def __getitem__(self, at):
+        return torch.tensor(float(at))
+
+signal.alarm(60)  # rather than for ever
+for line in range(3000):  # a trace that takes its time to be saved
+    exec(compile("\\n" * line + "torch.ones(1).item()", "lines.py", "exec"))
+loader = DataLoader(Numbers(), batch_size=4, num_workers=2)
+for at, batch in enumerate(loader):
+    batch.sum().item()
+    if at == 3:
+        print("ready", flush=True)
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--save-on-signal"]])
+def test_a_group_with_loader_workers_dies_of_sigterm(
+    script: Any, tmp_path: Path, options: list[str]
+) -> None:
+    """torch raises from a handler of SIGCHLD that finds a worker gone: the first signal ends it."""
+    require("torch")
+    script(LOADING)
+    program = subprocess.Popen(
+        [sys.executable, *ASYNCGUARD, *options, "script.py"], cwd=tmp_path, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    with program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"ready\n"
+        os.killpg(program.pid, signal.SIGTERM)
+        assert program.wait(120) == -signal.SIGTERM
+    assert (tmp_path / "trace.json").exists() == bool(options)
+
+
+def test_warnings_of_the_main_module_are_told_as_python_tells_them(script: Any, run: Any) -> None:
+    text = """
+        import warnings
+        for level in (1, 2, 3, 4, 9):
+            warnings.warn("beyond", stacklevel=level)
+            warnings.warn("and old", DeprecationWarning, stacklevel=level)
+        def inner():
+            for level in (1, 2, 3, 4):
+                warnings.warn("within", stacklevel=level)
+        inner()
         """
-        import os, signal, sys
-        if child := os.fork():
-            print(os.waitpid(child, 0)[1])
-        else:
-            print(signal.getsignal(signal.SIGTERM), flush=True)
-            os.kill(os.getpid(), signal.SIGTERM)
-        """
-    )
-    same_as_python(run, "script.py")
+    script(text)
+    same_as_python(run, "script.py", cold=True)
+    same_as_python(run, "-m", "script", cold=True)
 
 
 def test_modules_called_like_libraries_of_ours_are_the_programs(script: Any, run: Any) -> None:
