@@ -95,6 +95,8 @@ class SyncPoint(NamedTuple):
     one_sided: str = ""  # why only the linter or only the runtime can see it
     when: Condition | None = None  # it blocks only if this holds
     unless: Condition | None = None  # it does not block if this holds
+    fact: str = ""  # how it waits, in words that stand in messages for those of its rule
+    remedy: str = ""  # what to do about it in a few words, beside `fact`
     # Beside an upload: what makes a zero, a one, or any number on the device ("zeros", ...).
     makers: tuple[str, ...] = ()
     versions: str = ""  # of the framework, a PEP 440 specifier; empty: all

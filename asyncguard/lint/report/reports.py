@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
+from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import FunctionInfo, Site
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.hotness import Context
@@ -42,6 +43,7 @@ class Source(NamedTuple):
         )
 
 
+WHEN = " {when}"  # in a message, what says how often it waits
 FixMaker = Callable[[dict[int, Place], Source], Fix | None]
 
 
@@ -101,6 +103,14 @@ def sites_of(analysis: FileAnalysis, code: str) -> Iterator[Site]:
 
 
 def report_all(analysis: FileAnalysis, code: str, message: str) -> Iterator[Report]:
-    """Report every site of one rule."""
+    """Report every site of one rule, in words of its entry where that has some."""
     for site in sites_of(analysis, code):
-        yield report_site(site, code, message)
+        yield report_site(site, code, _said(site.point, message))
+
+
+def _said(point: SyncPoint, message: str) -> str:
+    """Return a rule's message in the words of an entry."""
+    if not point.fact:
+        return message
+    remedy = f": {point.remedy}" if point.remedy else message.partition(WHEN)[2]
+    return f"`{{site}}` {point.fact}{WHEN}{remedy}"
