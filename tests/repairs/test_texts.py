@@ -90,6 +90,36 @@ def test_a_repair_says_that_it_reports_less(body: str, reports_less: bool) -> No
     assert Finding.from_dict(found.to_dict()) == found
 
 
+NEIGHBOURS = """
+import torch
+class Trainer:
+    def fit(self, model, loader, optimizer, writer):
+        self.step = 0
+        for x, y in loader:
+            loss = model(x.cuda(non_blocking=True), y.cuda(non_blocking=True)).mean()
+            loss.backward()
+            optimizer.step()
+            print(loss)
+            writer.add_scalar("loss", loss.item(), self.step)
+            if self.step % 100 == 0:
+                print("at", self.step)
+            self.step += 1
+"""
+ONE_BRANCH = """\
+            if self.step % 100 == 0:
+                print(loss)
+                writer.add_scalar("loss", loss.item(), self.step)
+                print("at", self.step)
+            self.step += 1
+"""
+
+
+def test_reports_in_a_row_share_a_branch_by_the_counter_that_the_loop_has() -> None:
+    text = repaired(NEIGHBOURS, unsafe=True)
+    assert text.endswith(f"optimizer.step()\n{ONE_BRANCH}")
+    assert "enumerate" not in text
+
+
 def notebook_findings(*cells: str) -> list[Finding]:
     """Return what is found in the cells of a notebook, placed in them."""
     data = {"cells": [{"cell_type": "code", "source": cell} for cell in cells], "metadata": {}}

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from asyncguard.lint.fixes import bindings, flow
-from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code
+from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, dotted
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.source import parsed
 
@@ -46,7 +46,7 @@ def value_of(statement: ast.Assign | ast.AnnAssign, name: str) -> ast.expr | Non
     """Return what an assignment gives a name, through tuples of one length; None if unclear."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     for target in targets:
-        if isinstance(target, ast.Name) and target.id == name:
+        if dotted(target) == name:
             return statement.value
         if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
             pairs = [*zip(target.elts, statement.value.elts, strict=False)]

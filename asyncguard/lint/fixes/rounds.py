@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, Loop, argument, dotted, flat
-from asyncguard.lint.fixes.holding import given
+from asyncguard.lint.fixes.holding import given, value_of
 from asyncguard.lint.fixes.words import pattern, words
 from asyncguard.lint.source import parsed
 from asyncguard.model import Edit
@@ -140,17 +140,19 @@ def written(loop: ast.For, node: ast.expr) -> str:
 
 
 def _incremented(code: Code, loop: Loop, line: ast.stmt, at: ast.stmt) -> Counter | None:
-    """Return what a statement of the loop alone adds 1 to: `global_step += 1`."""
+    """Return what a statement of the loop alone adds 1 to: `step += 1`, `self.step += 1`."""
     if not isinstance(line, ast.AugAssign) or not isinstance(line.op, ast.Add):
         return None
     if not isinstance(line.value, ast.Constant) or line.value.value != 1:
         return None
     name, scope = dotted(line.target), code.scope(loop)
-    stores = [use for use in flow.uses(loop, name) if not isinstance(use.ctx, ast.Load)]  # type: ignore[attr-defined]
-    if not isinstance(line.target, ast.Name) or len(stores) != 1:
+    uses = (use for use in flow.uses(scope, name) if use is not line.target)
+    stores = [use for use in uses if not isinstance(use.ctx, ast.Load)]  # type: ignore[attr-defined]
+    if name.count(".") > name.startswith("self.") or len(stores) != 1:
         return None
-    values = flow.assignments(scope, name)
-    start = values[0] if len(values) == 2 and values[1] is None else None
+    made = code.statement(stores[0])
+    is_above = isinstance(made, ast.Assign) and made.lineno < loop.lineno
+    start = value_of(made, name) if is_above else None  # type: ignore[arg-type]
     if not isinstance(start, ast.Constant) or type(start.value) is not int:
         return None
     above = at in loop.body and loop.body.index(line) < loop.body.index(at)

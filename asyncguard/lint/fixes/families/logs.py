@@ -82,7 +82,7 @@ def thinned(
 ) -> tuple[str, tuple[Edit, ...]] | None:
     """Return when reports that follow each other are made from now on, and the edits.
 
-    Lines go above them. Behind a branch of the same steps they become a part of it.
+    Lines go above them. Next to a branch of the same steps they become a part of it.
     """
     indent = code.indent(statements[0])
     if indent is None or code.indent(loop) is None or not all(map(is_report, statements)):
@@ -94,6 +94,10 @@ def thinned(
         return None
     test, edits = found
     step = _unit(code, loop)
+    if (branch := _branch_below(code, loop, statements[-1], test)) is not None:
+        texts = [*above, *(line.removeprefix(indent) for line in lines)]
+        edits = (*edits, code.insert_before(branch.body[0], *texts))
+        return test, (*edits, Edit(first, 0, last + 1, 0, ""))
     lines = [*(f"{indent}{line}" for line in above), *lines]
     inner = "\n".join(f"{step}{line}" if line.strip() else line for line in lines)
     header = "" if _is_behind(code, loop, statements[0], test) else f"{indent}if {test}:\n"
@@ -110,6 +114,14 @@ def _is_behind(code: Code, loop: ast.For, statement: ast.stmt, test: str) -> boo
     return indent == f"{code.indent(statement)}{_unit(code, loop)}" and not any(
         flow.names(above.test) & flow.changed([line]) for line in above.body
     )
+
+
+def _branch_below(code: Code, loop: ast.For, statement: ast.stmt, test: str) -> ast.If | None:
+    """Return the branch of a test that follows a statement, which can become a part of it."""
+    below = loop.body[loop.body.index(statement) + 1 :][:1]
+    if not below or not isinstance(below[0], ast.If) or flat(code.source(below[0].test)) != test:
+        return None
+    return below[0] if not below[0].orelse and code.indent(below[0].body[0]) is not None else None
 
 
 def _unit(code: Code, loop: ast.For) -> str:
