@@ -132,21 +132,24 @@ def _counted(code: Code, call: ast.Call) -> Fix | None:
     if code.meaning(call.func) not in _MAKERS or not isinstance(call.func, ast.Attribute):
         return None
     told = {keyword.arg for keyword in call.keywords}
-    listed = call.args[0] if len(call.args) == 1 else None
-    if isinstance(listed, ast.Call) and isinstance(listed.func, ast.Name):
-        listed = listed.args[0] if listed.func.id == "list" and len(listed.args) == 1 else listed
-    if not isinstance(listed, ast.Call) or not told <= _KEPT or not {"device", "dtype"} <= told:
+    size = _counted_to(call.args[0]) if len(call.args) == 1 else None
+    if size is None or not {"device", "dtype"} <= told <= _KEPT:
         return None
-    if dotted(listed.func) != "range" or len(listed.args) != 1 or not _is_size(listed.args[0]):
-        return None
-    edits = (
-        _rename(code, call.func, "arange"),
-        code.replace(call.args[0], code.source(listed.args[0])),
-    )
+    edits = (_rename(code, call.func, "arange"), code.replace(call.args[0], code.source(size)))
     dtype = next(k.value for k in call.keywords if k.arg == "dtype")
-    is_sure = is_size(code, listed.args[0]) and libraries.library_name(code, dtype) in _EXACT
-    doubt = _doubt(code, listed.args[0])
+    is_sure = is_size(code, size) and libraries.library_name(code, dtype) in _EXACT
+    doubt = _doubt(code, size)
     return _fix("count on the device with `torch.arange`", edits, doubt, is_sure=is_sure)
+
+
+def _counted_to(node: ast.expr) -> ast.expr | None:
+    """Return the length `n` of `range(n)` or `list(range(n))`."""
+    for name in ("list", "range"):
+        if isinstance(node, ast.Call) and dotted(node.func) == name and len(node.args) == 1:
+            node = node.args[0]
+        elif name == "range":
+            return None
+    return node if _is_size(node) else None
 
 
 def _is_size(node: ast.expr) -> bool:

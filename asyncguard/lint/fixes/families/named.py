@@ -36,10 +36,8 @@ def _fix(spot: Spot) -> Fix | None:
     used, number = _used(spot, name, loops[0]), type_of(spot, value)
     if used is None or not number or (used.is_scaled and number == "int"):
         return None  # an integer of the device takes no fraction
-    found = [sum_of(_at(spot, use), value, number) for use in used.plain]
-    sums = [each for each in found if each is not None and each.loop is loops[0]]
-    made = _read(sums) if len(sums) == len(found) else None
-    if made is None or len({each.number for each in sums}) > 1 or not sums[0].number:
+    sums = _sums(spot, value, number, used, loops[0])
+    if not sums or (made := _read(sums)) is None:
         return None
     read, plans = made
     reports = [branch for plan in plans for branch in plan.reports]
@@ -51,6 +49,20 @@ def _fix(spot: Spot) -> Fix | None:
         *(code.insert_before(branch.body[0], text) for branch in used.branches),
         code.replace(spot.node, _kept(sums[0], is_scaled=used.is_scaled)),
     )
+    return _told(name, sums, plans, edits)
+
+
+def _sums(spot: Spot, value: ast.expr, number: str, used: Used, loop: Loop) -> list[Sum] | None:
+    """Return the sums that a name is added to; None unless all of its uses are such, of a type."""
+    found = [sum_of(_at(spot, use), value, number) for use in used.plain]
+    sums = [each for each in found if each is not None and each.loop is loop]
+    numbers = {each.number for each in sums}
+    return sums if len(sums) == len(found) and len(numbers) == 1 and all(numbers) else None
+
+
+def _told(
+    name: str, sums: Sequence[Sum], plans: Sequence[accumulate.Plan], edits: tuple[Edit, ...]
+) -> Fix:
     said = next((plan.said for plan in plans if plan.lines), "")
     message = f"keep `{name}` on the device, add it up there and read the sum once after the loop"
     assumed = next((each.assumed for each in sums if each.assumed), "")

@@ -71,19 +71,25 @@ def _group(reads: Iterator[Read]) -> list[Read]:
         spot = other.spot
         if any(read.spot.node is spot.node for read in group):
             continue
-        between = first.spot.body[first.spot.at : spot.at]
-        if other.name and any(other.name in flow.names(statement) for statement in between):
-            break  # what it was before is used
-        between = [s for s in between if not any(r.name and r.spot.statement is s for r in group)]
-        named = {read.name for read in group}
-        if effects.changes_in_view(spot.code, between, other.value):
-            break
-        if named & flow.names(other.value):
-            break
-        if not all(flow.is_quiet(statement) or _notes(statement, group) for statement in between):
+        if not _goes_with(group, other):
             break
         group.append(other)
     return group
+
+
+def _goes_with(group: Sequence[Read], other: Read) -> bool:
+    """Whether a read gives the same if it is made, and assigned, at the place of a group."""
+    first, spot = group[0].spot, other.spot
+    between = first.body[first.at : spot.at]
+    if other.name and any(other.name in flow.names(statement) for statement in between):
+        return False  # what it was before is used
+    assigned = [read.spot.statement for read in group if read.name]
+    between = [statement for statement in between if statement not in assigned]
+    if effects.changes_in_view(spot.code, between, other.value):
+        return False
+    if {read.name for read in group} & flow.names(other.value):
+        return False
+    return all(flow.is_quiet(statement) or _notes(statement, group) for statement in between)
 
 
 def _notes(statement: ast.stmt, group: Sequence[Read]) -> bool:

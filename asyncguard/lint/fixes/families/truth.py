@@ -88,18 +88,23 @@ def _check(spot: Spot) -> Fix | None:
     branch, code = spot.statement, spot.code
     if not isinstance(branch, ast.If) or branch.orelse or not is_whole(spot, branch.test):
         return None
-    only = branch.body[0] if len(branch.body) == 1 else None
-    if not isinstance(only, ast.Raise) or code.indent(branch) is None or not _fails_loudly(spot):
+    if code.indent(branch) is None or not _fails_loudly(spot):
         return None
-    condition = _negated(code, branch.test)
-    raised = only.exc
-    if condition is None or raised is None or not _is_error(raised):
+    condition, raised = _negated(code, branch.test), _raised(branch.body)
+    if condition is None or raised is None:
         return None
     message = raised.args[0] if isinstance(raised, ast.Call) and raised.args else None
-    if isinstance(raised, ast.Call) and (len(raised.args) > 1 or raised.keywords):
-        return None
     text = _asserted(code, condition, message)
     return _asynchronous(spot, (code.replace(branch, text),)) if text is not None else None
+
+
+def _raised(body: Sequence[ast.stmt]) -> ast.expr | None:
+    """Return the error that is all that statements raise, with a message at most."""
+    raised = body[0].exc if len(body) == 1 and isinstance(body[0], ast.Raise) else None
+    if raised is None or not _is_error(raised):
+        return None
+    is_plain = not isinstance(raised, ast.Call) or not (raised.args[1:] or raised.keywords)
+    return raised if is_plain else None
 
 
 def _is_error(raised: ast.expr) -> bool:
