@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from asyncguard.runtime import torch_private as private
 from asyncguard.sim.machine import Device
 from asyncguard.sim.places import tensors_in
 
+_TORCHS_KERNELS = Path(torch.__file__).parent / "_native"
 Run = Callable[..., Any]
 _NUMBERS = (int, float, bool, complex)
 _INTS = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8)
@@ -155,9 +157,12 @@ def _cast(value: Any, source: torch.dtype, target: torch.dtype) -> Any:
 
 
 def own_kernel(func: Any) -> Run | None:
-    """The kernel for CUDA that a program has registered from Python for an operator, if any."""
-    registered = private.registration(func, "CUDA")
-    if not re.search(r"\.py:\d+", registered):
+    """The kernel for CUDA that a program has registered from Python for an operator, if any.
+
+    torch registers some of its own that way.
+    """
+    where = re.search(r"(\S+\.py):\d+", private.registration(func, "CUDA"))
+    if where is None or Path(where[1]).is_relative_to(_TORCHS_KERNELS):
         return None
     run: Run = private.redispatch(func, "CUDA")
     return run

@@ -19,6 +19,8 @@ _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
     "aten::index_put_": (1,),
     "aten::_unsafe_index_put": (1,),
     "aten::_index_put_impl_": (1,),
+    "aten::index_fill_": (2,),  # by `x[index] = number`; see also `FILLS`
+    "aten::masked_fill_": (1,),
     "aten::_pad_packed_sequence": (1,),
     "aten::_pack_padded_sequence_backward": (2,),
     "aten::tensor_split": (1,),
@@ -32,6 +34,7 @@ _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
     "aten::rnn_tanh": (1,),
     "aten::rnn_relu": (1,),
 }
+_SAME_DEVICE = "Expected all tensors to be on the same device, but "
 # Operators an operand of which is the host's only: by position, and what CUDA says.
 _HOST_ONLY: dict[str, tuple[int, str]] = {
     "aten::_pack_padded_sequence": (
@@ -42,6 +45,8 @@ _HOST_ONLY: dict[str, tuple[int, str]] = {
 _MIXES = ("aten::copy", "aten::_copy", "aten::_foreach_", "aten::_fused_", "c10d::", "aten::set_",
           "aten::_to_copy", "aten::_amp_", "aten::is_same_size", "aten::record_stream",
           "aten::_has_same_storage_numel", "profiler::")  # fmt: skip
+# Methods that are refused operands of the host which subscripts may hand to their operators.
+FILLS = {"index_fill_": "index", "masked_fill_": "mask"}
 PUTS = ("aten::index_put", "aten::_index_put_impl_")  # (self, indices, values, accumulate)
 _HOST_RESULTS = {"aten::_pack_padded_sequence": 1}  # which of the results stays on the host
 # Parts of sparse tensors: views, of storages that bear no mark yet.
@@ -134,12 +139,15 @@ def _unknown(func: Any) -> Operator:
 
 def mismatch(op: Operator, args: tuple[Any, ...], device: torch.device, other: int) -> str:
     """CUDA's message for operands on several devices; `other` is the position of the odd one."""
-    start = "Expected all tensors to be on the same device, but "
     if op.is_elementwise or not other < len(op.arguments):
-        return f"{start}found at least two devices, {device} and cpu!"
-    short = op.name.partition("::")[2]
+        return f"{_SAME_DEVICE}found at least two devices, {device} and cpu!"
+    return elsewhere(op.name.partition("::")[2], op.arguments[other], device)
+
+
+def elsewhere(short: str, argument: str, device: torch.device) -> str:
+    """CUDA's message for an argument on the host of an operator on a device."""
     return (
-        f"{start}got {op.arguments[other]} is on cpu, different from other tensors on {device}"
+        f"{_SAME_DEVICE}got {argument} is on cpu, different from other tensors on {device}"
         f" (when checking argument in method wrapper_CUDA_{short})"
     )
 

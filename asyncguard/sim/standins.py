@@ -9,6 +9,8 @@ from typing import Any
 
 from asyncguard.runtime.patch import MISSING, Patcher, Place
 
+_OWN = f"{__package__}."
+
 
 class StandIns:
     """Replaces attributes; `restore` puts the very same objects back."""
@@ -38,9 +40,12 @@ class StandIns:
 
 
 def _copies(swap: dict[int, Any]) -> Iterator[tuple[Place, Any]]:
-    """Where modules hold one of these objects, by its id, and what belongs there instead."""
-    for module in list(sys.modules.values()):
-        if isinstance(module, types.ModuleType):
+    """Where modules hold one of these objects, by its id, and what belongs there instead.
+
+    Those of the simulation keep what they have: stand-ins lie there, and what is stood in for.
+    """
+    for called, module in list(sys.modules.items()):
+        if isinstance(module, types.ModuleType) and not called.startswith(_OWN):
             for name, value in list(vars(module).items()):
                 if id(value) in swap:
                     yield Place(module, name), swap[id(value)]

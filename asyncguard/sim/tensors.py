@@ -16,7 +16,8 @@ from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.moves import moves
-from asyncguard.sim.places import PINNED, device_of, mark_of, put, take_home
+from asyncguard.sim.operators import FILLS, elsewhere
+from asyncguard.sim.places import OPEN, PINNED, device_of, mark_of, put, take_home
 from asyncguard.sim.refusals import MissingAttribute
 
 _BASE = private.TensorBase
@@ -93,7 +94,8 @@ class _ToCopy(torch.autograd.Function):  # type: ignore[misc]
 def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     """What takes the place of torch.Tensor's own; it inherits those from C."""
     made = {**_attributes(), **moves(machine, mover), **_host_access()}
-    for name, new in made.items():
+    fills = {name: _filling(name, argument) for name, argument in FILLS.items()}
+    for name, new in {**made, **fills}.items():
         yield Place(Tensor, name), new
     yield Place(torch, "get_device"), made["get_device"]
     for name in ("_to_dlpack", "_to_dlpack_versioned"):
@@ -151,6 +153,23 @@ def _attributes() -> dict[str, Any]:
         "get_device": get_device,
         "grad": _Attribute("grad", own_grad, assign_grad, delete_grad, _BASE.grad.__doc__),
     }
+
+
+def _filling(name: str, argument: str) -> Any:
+    """A method that fills: where it fills is told by a tensor of the device."""
+    own = getattr(_BASE, name)
+
+    @functools.wraps(own)
+    def fill(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        place = device_of(self)
+        if place is not None:
+            given = kwargs.get(argument, next((a for a in args if isinstance(a, Tensor)), None))
+            if given is not None and given.dim() and given.is_cpu and mark_of(given) is not OPEN:
+                raise RuntimeError(elsewhere(name, argument, place.device))
+        made: Tensor = own(self, *args, **kwargs)
+        return made
+
+    return fill
 
 
 def _of_host(name: str, own: Any) -> Any:

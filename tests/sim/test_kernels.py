@@ -117,3 +117,22 @@ def test_traced_functions_may_make_tensors_and_hold_numbers() -> None:
 
     traced = torch.jit.trace(scaled, (ones(3),))
     assert traced(ones(3)).tolist() == [3, 3, 3]
+
+
+def test_a_place_that_is_filled_is_told_by_the_device() -> None:
+    """A subscript takes an index of the host along; a method does not."""
+    x, index, mask = ones(4), torch.tensor([0, 2]), torch.tensor([True, False, True, False])
+    x[index] = 0
+    x[[1]] = 5
+    x[mask] = 7
+    assert x.tolist() == [7, 5, 7, 1]
+    for fill, name in (
+        (lambda: x.index_fill_(0, index, 0), "index"),
+        (lambda: x.masked_fill_(mask, 0), "mask"),
+        (lambda: x.masked_fill_(mask=mask, value=0), "mask"),
+        (lambda: x.index_fill(0, index, 0), "index"),
+    ):
+        with pytest.raises(RuntimeError, match=f"got {name} is on cpu, different from"):
+            fill()
+    x.index_fill_(0, index.cuda(), 0).masked_fill_(mask.cuda(), 2)
+    assert x.tolist() == [2, 5, 2, 1]

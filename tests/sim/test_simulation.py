@@ -65,7 +65,7 @@ def test_leaving_restores_torch() -> None:
     assert not [name for _, name in changed if name not in known]
     assert torch._C._len_torch_dispatch_stack() == 0
     assert not torch.cuda.is_available()
-    with pytest.raises(AssertionError, match="not compiled with CUDA"):
+    with pytest.raises((AssertionError, RuntimeError), match=r"not compiled with CUDA|no NVIDIA"):
         torch.zeros(1, device="cuda")
 
 
