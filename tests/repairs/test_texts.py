@@ -90,6 +90,50 @@ def test_a_repair_says_that_it_reports_less(body: str, reports_less: bool) -> No
     assert Finding.from_dict(found.to_dict()) == found
 
 
+DEVICES = """
+import torch
+def train(model, other, loader, optimizer):
+    total = 0.0
+    for x, y in loader:
+        loss = model(x.to("cuda:0", non_blocking=True)).mean().to("cuda:0")
+        extra = other(y.to("{device}", non_blocking=True)).mean().to("{device}")
+        loss.backward()
+        optimizer.step()
+        {body}
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["total += loss.item(); total += extra.item()", "total += loss.item() + extra.item()",
+     "total = max(loss.item(), extra.item())"],
+)  # fmt: skip
+def test_values_of_two_devices_are_not_computed_with_together(body: str) -> None:
+    apart = DEVICES.format(body=body, device="cuda:1")
+    assert repaired(apart, unsafe=True) == apart
+    together = DEVICES.format(body=body, device="cuda:0")
+    assert repaired(together, unsafe=True) != together
+
+
+def test_a_sum_of_apples_devices_has_the_type_that_they_have() -> None:
+    text = source("total += loss.item()\n").replace("    for x", "    total = 0.0\n    for x")
+    text = text.replace('"""', "") + "    print(total)\n"
+    assert ".double()" in repaired(text, unsafe=True)
+    apple = text.replace("import torch\n", 'import torch\ndevice = torch.device("mps")\n', 1)
+    assert ".float()" in repaired(apple, unsafe=True)
+    assert ".double()" not in repaired(apple, unsafe=True)
+
+
+def test_a_sum_that_others_may_see_is_said_to_be_a_tensor_until_it_is_read() -> None:
+    text = REPORTS_LESS.replace("total, best, mean", "self.total, best, mean")
+    text = text.replace("def train(", "class T:\n  def train(self, ")
+    (found,) = [f for f in findings(text.format(body=" " * 8 + "self.total += loss.item()"))
+                if f.fix is not None]  # fmt: skip
+    assert found.fix is not None
+    assert "until then, after an exception too, it is a tensor" in found.fix.message
+
+
 NEIGHBOURS = """
 import torch
 class Trainer:

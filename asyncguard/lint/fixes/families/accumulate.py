@@ -20,6 +20,7 @@ from asyncguard.lint.fixes.dialects import call, graphless, module_name
 from asyncguard.lint.fixes.families import logs
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.kinds import infer, is_long
+from asyncguard.lint.fixes.places import devices
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
 from asyncguard.lint.fixes.sums import Sum, start_of, sum_of
 from asyncguard.lint.source import parsed
@@ -55,6 +56,8 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
         if found := _sums([*{spot.node: spot for spot in group}.values()]):
             targets.setdefault(written(found[0].target), []).append(found)
     for groups in targets.values():
+        if len(_devices(groups)) > 1:
+            continue  # which no sum of the device may mix
         own = frozenset[ast.AST]().union(*(flow.parts(sums[0].spot.statement) for sums in groups))
         plans: dict[Loop, Plan | None] = {}
         for sums in groups:
@@ -64,6 +67,12 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
             plan = plans[loop]
             if plan is not None and (edits := _edits(sums, plan)) is not None:
                 yield Repair(_fix(sums[0], plan, edits), tuple(places[sums[0].spot.statement]))
+
+
+def _devices(groups: Sequence[Sequence[Sum]]) -> frozenset[str]:
+    """Return the devices with a number that the terms of a target are put on."""
+    terms = (found for sums in groups for found in sums)
+    return frozenset[str]().union(*(devices(found.spot.code, found.value) for found in terms))
 
 
 def _sums(group: Sequence[Spot]) -> list[Sum]:
