@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from asyncguard.catalogue import SyncPoint
+from asyncguard.catalogue import SyncPoint, load
 from asyncguard.model import Confidence, Finding, Loop, SiteStats, TraceRecord
 from asyncguard.runtime.lines import KEY
 
@@ -229,6 +229,8 @@ def _short(entry: str) -> str:
 
 def hidden(finding: Finding) -> str:
     """Why `check` does not report a finding that it knows of."""
+    if why := load().inherent.get(finding.api):
+        return why
     if finding.guarded:
         return "behind a condition that seldom holds"
     if finding.loop is not Loop.STEP:

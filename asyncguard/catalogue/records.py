@@ -49,6 +49,7 @@ class Condition(NamedTuple):
     argument_in: tuple[str, ...] = ()  # an argument is one of these strings or names: "cpu"
     argument_not_in: tuple[str, ...] = ()  # no argument is; patterns allowed: "torch.float*"
     flag: tuple[str, ...] = ()  # as keyword_true; by position, the first of True and False is it
+    made_with: tuple[str, ...] = ()  # an argument was made with one of these keywords true
     pinned: bool = False  # what the method is called on is page-locked (seen by the runtime only)
     staged: bool = False  # what is sent is page-locked, or so small that the driver takes a copy
 
@@ -97,6 +98,7 @@ class SyncPoint(NamedTuple):
     unless: Condition | None = None  # it does not block if this holds
     fact: str = ""  # how it waits, in words that stand in messages for those of its rule
     remedy: str = ""  # what to do about it in a few words, beside `fact`
+    inherent: str = ""  # why only an audit reports it: what waits cannot be written without
     # Beside an upload: what makes a zero, a one, or any number on the device ("zeros", ...).
     makers: tuple[str, ...] = ()
     versions: str = ""  # of the framework, a PEP 440 specifier; empty: all
@@ -262,6 +264,11 @@ class Catalogue:
     def __iter__(self) -> Iterator[SyncPoint]:
         for framework in self.frameworks.values():
             yield from framework.sync
+
+    @cached_property
+    def inherent(self) -> Mapping[str, str]:
+        """Why only an audit reports some entries, by their ids."""
+        return {point.id: point.inherent for point in self if point.inherent}
 
     @cached_property
     def _by_id(self) -> Mapping[str, SyncPoint]:

@@ -143,12 +143,15 @@ def _enabled(settings: Settings) -> frozenset[str]:
 
 def _why_hidden(finding: Finding, settings: Settings, enabled: frozenset[str]) -> str:
     """Say why a check does not report a finding by itself; "" if it does."""
+    from asyncguard.catalogue import load
     from asyncguard.model import Confidence, Loop
 
     if finding.code not in enabled:
         return f"{finding.code} is not selected (`extend-select` in the configuration)"
     if settings.shows(finding):
         return ""
+    if why := load().inherent.get(finding.api):
+        return f"{why} (`--select ALL` shows it)"
     if finding.loop != Loop.STEP:
         often = "once an epoch" if finding.loop == Loop.EPOCH else "in no loop over steps"
         return f"it runs {often}, as far as is seen (`contexts` in the configuration)"

@@ -164,6 +164,8 @@ class Knowledge:
         self.sync_methods: dict[tuple[str, str], list[SyncPoint]] = {}
         self.sync_protocols: dict[tuple[str, str], SyncPoint] = {}
         self.sync_operators: dict[tuple[str, str], SyncPoint] = {}
+        conditions = [c for point in table for c in (point.when, point.unless) if c is not None]
+        self.made_with = frozenset(word for asked in conditions for word in asked.made_with)
         for point in table:
             source = point.source
             if source is None:

@@ -88,7 +88,7 @@ class Value(NamedTuple):
     framework: str = ""
     why: Reason = CERTAIN
     role: Role = Role.NONE
-    name: str = ""  # the dotted name of a symbol, or the name of a plain object's type
+    name: str = ""  # of a symbol, dotted; of a plain object's type; of an option of an optimizer
     literal: str | int | float | bool | None = None
     element: Value | None = None  # what iterating a container yields
     items: tuple[Value, ...] | None = None  # a tuple's elements

@@ -247,12 +247,17 @@ def _is_not_among(patterns: Words, arguments: Arguments) -> bool:
     return not all(_matches(_word(a.value), patterns) for a in chosen)
 
 
+def _is_made_with(keywords: Words, arguments: Arguments) -> bool:
+    return any(a.value.kind == "optimizer" and a.value.name in keywords for a in arguments)
+
+
 _PARTS: Mapping[str, Callable[[Any, Arguments], bool]] = {
     "keyword_true": _is_true,
     "flag": _is_flagged,
     "keyword_false": _is_false,
     "keyword_present": _is_present,
     "keyword_absent": _is_absent,
+    "made_with": _is_made_with,
     "positional": lambda counts, arguments: _positional(arguments) in counts,
     "positional_at_least": lambda least, arguments: _positional(arguments) >= least,
     "argument_in": _is_among,

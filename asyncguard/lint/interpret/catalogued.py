@@ -126,8 +126,11 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
     if knowledge.compiled.find(name):
         mark_compiled(frame, arguments)
     result = symbol_result(frame, name, arguments)
-    if result.kind == "optimizer" and frame.nest.context() == ONCE:
-        frame.nest.work |= Work.MAKES_OPTIMIZER
+    if result.kind == "optimizer":
+        if frame.nest.context() == ONCE:
+            frame.nest.work |= Work.MAKES_OPTIMIZER
+        asked = (a.keyword for a in arguments if a.value.literal is True)
+        result = result._replace(name=next((k for k in asked if k in knowledge.made_with), ""))
     if result.kind == DEVICE:
         frame.event("work", node, result.framework)
     if result.kind != UNKNOWN or name in knowledge.language.plain_functions:

@@ -15,6 +15,7 @@ from typing import Any
 
 from asyncguard import additions, files
 from asyncguard.additions import Addition
+from asyncguard.catalogue import load
 from asyncguard.lint import names, selectors
 from asyncguard.lint.selectors import ALL, did_you_mean
 from asyncguard.model import AsyncguardError, Confidence, Device, Finding, Loop
@@ -71,6 +72,8 @@ class Settings:
         """Whether a finding is hot and likely enough to be reported (its rule aside)."""
         if self.audit or finding.code in ANYWHERE:
             return True
+        if finding.api in load().inherent:
+            return False
         return (
             finding.loop in self.contexts
             and (self.guarded or not finding.guarded)

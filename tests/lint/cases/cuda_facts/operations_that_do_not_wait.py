@@ -1,7 +1,7 @@
 # What blocks on CUDA by torch's own sync-debug test (`test/test_cuda.py`) and NVIDIA's CUDA graph
 # guide ("Sync-free code"). All but what is called `host` is on the device. Two rows of theirs are
-# missing, for the line does not show them: `GradScaler.step`, and the arguments that a distribution
-# validates.
+# missing: `GradScaler.step`, which only an audit reports, and the arguments that a distribution
+# validates, which the line does not show.
 # clean
 
 import numpy as np
