@@ -130,7 +130,8 @@ ATTRIBUTES: tuple[Name, ...] = (
 # What simulated CUDA puts something in the place of; builds for the CPU lack most of torch._C's.
 REPLACED: dict[str, tuple[str, ...]] = {
     "torch._C": (
-        "__getattr__", "_accelerator_emptyCache", "_accelerator_exchangeDevice",
+        "__getattr__", "_accelerator_deviceCount", "_accelerator_emptyCache",
+        "_accelerator_exchangeDevice",
         "_accelerator_getAccelerator", "_accelerator_getDeviceCapability",
         "_accelerator_getDeviceIndex", "_accelerator_getDeviceStats",
         "_accelerator_getMemoryInfo", "_accelerator_getStream",
@@ -169,17 +170,6 @@ REPLACED: dict[str, tuple[str, ...]] = {
     "torch.storage": ("UntypedStorage._new_shared", "UntypedStorage._share_cuda_"),
     "torch.utils._foreach_utils": ("_get_fused_kernels_supported_devices",),
 }  # fmt: skip
-# Of those, what 2.6 has not yet; all others are there since 2.6 or earlier.
-REPLACED_SINCE = dict.fromkeys(
-    (
-        "_accelerator_emptyCache", "_accelerator_exchangeDevice",
-        "_accelerator_getDeviceCapability", "_accelerator_getDeviceStats",
-        "_accelerator_getMemoryInfo", "_accelerator_isAllocatorInitialized",
-        "_accelerator_maybeExchangeDevice", "_accelerator_resetAccumulatedStats",
-        "_accelerator_resetPeakStats", "_to_dlpack_versioned",
-    ),
-    "2.11",
-)  # fmt: skip
 AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})  # round dispatch modes
 DYNAMO = "torch._dynamo"
 

@@ -152,6 +152,7 @@ def _accelerator(machine: Machine) -> dict[str, Callable[..., Any]]:
     return {
         "_accelerator_getAccelerator": lambda: torch.device("cuda"),
         "_get_accelerator": lambda check=None: torch.device("cuda"),
+        "_accelerator_deviceCount": lambda: len(machine.devices),
         "_accelerator_getDeviceIndex": low["_cuda_getDevice"],
         "_accelerator_setDeviceIndex": low["_cuda_setDevice"],
         "_accelerator_exchangeDevice": low["_cuda_exchangeDevice"],
