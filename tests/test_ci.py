@@ -14,6 +14,7 @@ import tomli
 import yaml
 
 from asyncguard.version import __version__
+from tests import warm
 
 ROOT = Path(__file__).parent.parent
 BAD = """\
@@ -40,7 +41,8 @@ def repository(tmp_path: Path) -> Path:
 
 def shell(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a script as GitHub runs bash, with this environment's asyncguard on the path."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    folders = [warm.commands("numpy", "asyncguard.cli"), str(Path(sys.executable).parent)]
+    path = os.pathsep.join([*folders, os.environ["PATH"]])
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
         cwd=folder,

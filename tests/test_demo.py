@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from asyncguard import demo
+from asyncguard import cli, demo
 from asyncguard.demo import fetch_library
 from asyncguard.model import AsyncguardError
+from tests import warm
 from tests.frameworks import require
 
 
-def test_the_demo_lints_traces_and_gates(tmp_path: Path) -> None:
+def test_the_demo_lints_traces_and_gates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     require("mxnet")
     require("torch")
-    done = subprocess.run(
-        [sys.executable, "-m", "asyncguard", "demo"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    out = done.stdout
-    assert done.returncode == 0, out
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", warm.executable("torch", "torch._dynamo"))
+    status = cli.main(["demo"])
+    out = "".join(capfd.readouterr())
+    assert status == 0, out
     assert re.search(r"Found \d+ findings in 4 files \(5 files checked\)", out)
     assert "10,000 x  mxnet.NDArray.wait_to_read" in out
     assert "1 x  mxnet.waitall" in out

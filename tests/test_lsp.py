@@ -15,6 +15,7 @@ import pytest
 
 from asyncguard.lint.live import Live
 from asyncguard.runtime import store
+from tests import warm
 from tests.frameworks import require
 from tests.records import record, site
 
@@ -105,7 +106,8 @@ def served(folder: Path, work: Callable[[Editor], Awaitable[None]], **options: o
 
     async def session() -> None:
         editor = Editor(folder)
-        await editor.start_io(sys.executable, "-m", "asyncguard", "lsp")
+        python = warm.python("asyncguard.cli", "asyncguard.lsp", "asyncguard.lint.check")
+        await editor.start_io(*python, "-m", "asyncguard", "lsp")
         parameters = types.InitializeParams(
             types.ClientCapabilities(),
             root_uri=folder.as_uri(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import sys
 import sysconfig
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,19 +20,68 @@ import tomli
 ROOT = Path(__file__).parent.parent
 
 
-def build(target: Path, pure: bool) -> Path:
-    """Build the wheel, without the compiled part or, where there is a compiler, with it."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target)]
-    environment = {**os.environ, "ASYNCGUARD_PURE_PYTHON": "1" if pure else ""}
-    subprocess.run([*command, str(ROOT)], check=True, env=environment)
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """Return a folder that one process of a run makes for all: builds share files of the source."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    folder = (factory.getbasetemp().parent if worker else factory.getbasetemp()) / name
+    with Path(f"{folder}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not Path(folder, "made").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            Path(folder, "made").touch()
+    return folder
+
+
+def build(source: Path, target: Path, *options: str, **environment: str) -> Path:
+    """Build a wheel."""
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", *options]
+    command += ["-w", str(target), str(source)]
+    subprocess.run(command, check=True, env={**os.environ, **environment})
     (built,) = target.glob("*.whl")
     return built
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("build")
+
+    def make(folder: Path) -> None:
+        command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(folder)]
+        subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
+
+    (built,) = once(tmp_path_factory, "sdist", make).glob("*.tar.gz")
+    return built
+
+
+@pytest.fixture
+def source(sdist: Path, tmp_path: Path) -> Path:
+    """The project as its source distribution has it: nothing is built in the checkout."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "source")
+    (folder,) = Path(tmp_path, "source").iterdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel for every interpreter and platform."""
-    return build(tmp_path_factory.mktemp("wheel"), pure=True)
+
+    def make(folder: Path) -> None:
+        build(sdist, folder, ASYNCGUARD_PURE_PYTHON="1")
+
+    (built,) = once(tmp_path_factory, "wheel", make).glob("*.whl")
+    return built
+
+
+def environment(interpreter: str, venv: Path, *packages: str) -> Path:
+    """Make an environment that holds these packages; return its interpreter."""
+    subprocess.run([interpreter, "-m", "venv", "--without-pip", str(venv)], check=True)
+    python = venv / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*pip, "--no-compile", *packages], check=True)
+    return python
 
 
 def test_one_wheel_is_for_every_platform(wheel: Path) -> None:
@@ -46,8 +97,10 @@ def compiler() -> str | None:
 
 
 @pytest.mark.skipif(compiler() is None, reason="there is no C compiler, or no Python.h")
-def test_where_there_is_a_compiler_the_wheel_holds_the_compiled_part(tmp_path: Path) -> None:
-    compiled = build(tmp_path, pure=False)
+def test_where_there_is_a_compiler_the_wheel_holds_the_compiled_part(
+    source: Path, tmp_path: Path
+) -> None:
+    compiled = build(source, tmp_path, "--no-build-isolation", ASYNCGUARD_PURE_PYTHON="")
     with zipfile.ZipFile(compiled) as archive:
         (built,) = (name for name in archive.namelist() if "_quick" in name and ".pyi" not in name)
         archive.extractall(tmp_path / "there")
@@ -85,12 +138,13 @@ def test_the_wheel_holds_the_catalogue_and_the_type_marker(wheel: Path) -> None:
 @pytest.fixture(scope="session")
 def clean_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The interpreter of an environment that holds the wheel and its `engine` extra alone."""
-    venv = tmp_path_factory.mktemp("clean") / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    python = venv / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet", f"{wheel}[engine]"]
-    subprocess.run(install, check=True)
-    return python
+
+    def make(folder: Path) -> None:
+        environment(
+            sys.executable, folder / "venv", "pip", f"{wheel}[engine]"
+        )  # the demo downloads
+
+    return once(tmp_path_factory, "clean", make) / "venv" / "bin" / "python"
 
 
 def test_the_wheel_works_in_a_clean_environment(clean_python: Path, tmp_path: Path) -> None:
@@ -138,23 +192,11 @@ def test_a_fresh_installation_works(version: str, wheel: Path, tmp_path: Path) -
     interpreter = interpreter_of(version)
     if interpreter is None:
         pytest.skip(f"python{version} is not installed")
-    subprocess.run([interpreter, "-m", "venv", tmp_path / "venv"], check=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True)
+    python = environment(interpreter, tmp_path / "venv", str(wheel))
     done = subprocess.run(
         [python, ROOT / "tests" / "smoke.py"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.fixture(scope="session")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("build")
-    target = tmp_path_factory.mktemp("sdist")
-    command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(target)]
-    subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
-    (built,) = target.glob("*.tar.gz")
-    return built
 
 
 def test_the_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
@@ -168,14 +210,9 @@ def test_the_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
     assert {"CHANGELOG.md", "LICENSE", "Makefile", "action.yml", ".pre-commit-hooks.yaml"} <= names
 
 
-def test_without_a_compiler_it_installs_all_the_same(sdist: Path, tmp_path: Path) -> None:
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path)
-    (source,) = tmp_path.iterdir()
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path)]
-    environment = {**os.environ, "CC": "/nowhere/cc", "ASYNCGUARD_PURE_PYTHON": ""}
-    subprocess.run([*command, str(source)], check=True, env=environment)
-    (built,) = tmp_path.glob("*.whl")
+def test_without_a_compiler_it_installs_all_the_same(source: Path, tmp_path: Path) -> None:
+    alone = {"CC": "/nowhere/cc", "ASYNCGUARD_PURE_PYTHON": ""}
+    built = build(source, tmp_path, "--no-build-isolation", **alone)
     names = zipfile.ZipFile(built).namelist()
     assert "asyncguard/runtime/reads.py" in names
     assert not [name for name in names if name.endswith(".so")]
