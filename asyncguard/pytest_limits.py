@@ -13,6 +13,7 @@ from typing import Any
 
 from asyncguard import catalogue, files
 from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.render.summary import has_times
 from asyncguard.sim.entry import DEFAULT_PROFILE
 
@@ -80,7 +81,9 @@ def excess(record: TraceRecord, limit: Limit) -> str:
     waits = "1 wait" if most == 1 else f"{most} waits"
     source = f" ({limit.source})" if limit.source else ""
     lines = [f"{waits}{where}, limit {limit.n}{source}"]
-    lines += [f"  {s.path}:{s.line} {s.api} x{s.count}  {s.source}" for s in sites[:PLACES]]
+    lines += [
+        f"  {place_of(s.path, s.line)} {s.api} x{s.count}  {s.source}" for s in sites[:PLACES]
+    ]
     if sites[PLACES:]:
         lines.append(f"  ... and {len(sites) - PLACES} more sites")
     lines += [f"  help: {text}" for text in _advice(sites[:PLACES])]

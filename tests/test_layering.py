@@ -14,7 +14,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "asyncguard"
 # The parts, lowest floor first. A part imports only lower floors, and itself without circles.
 FLOORS = [
-    {"version", "model", "extras", "idle"},
+    {"version", "model", "places", "extras", "idle"},
     {"files", "plain"},
     {"prepared"},
     {"catalogue", "timeline", "engine", "compat"},

@@ -105,6 +105,35 @@ def test_the_cell_magic_in_ipython(tmp_path: Path) -> None:
     assert "Traceback" not in out
 
 
+def test_magics_over_cells_of_a_statement_and_on_a_simulated_device(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    out = ipython(
+        tmp_path,
+        "%load_ext asyncguard",
+        "import torch",
+        "%asyncguard start over --timeline",
+        "torch.ones(1).item()",
+        "%asyncguard start again",
+        "torch.ones(1).item()",
+        "%asyncguard stop",
+        "print('kept', over.total_syncs)",
+        "%asyncguard --depth full torch.ones(1).item()",
+        "print('statement', trace.total_syncs)",
+        "get_ipython().run_cell_magic('asyncguard', '--sim cuda', 'torch.ones(1).cuda().item()')",
+        "print('simulated', trace.record.basis, trace.total_syncs)",
+        "%asyncguard --sim cuda torch.ones(1).cuda()",
+        "get_ipython().run_cell_magic('asyncguard', '--sim tpu', '1')",
+        "%asyncguard stop",
+        "%asyncguard",
+    )
+    for said in (
+        "kept 2", "statement 1", "simulated modelled 2", "cannot simulate 'tpu'",
+        "asyncguard: a trace runs already", "asyncguard: no trace runs", "there is nothing to run",
+    ):  # fmt: skip
+        assert said in out
+    assert "Traceback" not in out
+
+
 def execute(tmp_path: Path, *cells: str, allow_errors: bool = False) -> list[Any]:
     """Run a notebook in a kernel; returns its cells."""
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed")
@@ -122,11 +151,26 @@ def execute(tmp_path: Path, *cells: str, allow_errors: bool = False) -> list[Any
     return list(client.execute().cells[1:])
 
 
+def printed(cell: Any) -> str:
+    return "".join(output.get("text", str(output)) for output in cell.outputs)
+
+
 def test_an_executed_notebook_shows_the_trace_below_the_cell(tmp_path: Path) -> None:
     pytest.importorskip("jinja2", reason="jinja2 is not installed")
-    load, _, magic, value = execute(
-        tmp_path, "%load_ext asyncguard", "1", f"%%asyncguard\n{CELL}", "trace"
+    limit = "import asyncguard\ntry:\n    with asyncguard.forbid_syncs():\n        step()\n"
+    load, _, magic, value, traced, limited = execute(
+        tmp_path,
+        "%load_ext asyncguard",
+        "def step():\n    np.ones(1).wait_to_read()",
+        f"%%asyncguard\n{CELL}",
+        "trace",
+        "with __import__('asyncguard').trace() as more:\n    step()\nprint(more.to_text())",
+        f"{limit}except asyncguard.SyncLimitExceeded as error:\n    print(error)",
     )
+    assert "cell 4, line 4" in value.outputs[0].data["text/html"]
+    assert "cell 3, line 2 in step" in printed(traced)
+    assert "called from cell 6, line 2" in printed(traced)
+    assert printed(limited).startswith("cell 3, line 2: ")
     assert load.outputs == []
     for cell in (magic, value):
         (output,) = (each for each in cell.outputs if "data" in each)

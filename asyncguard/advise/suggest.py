@@ -20,6 +20,7 @@ from asyncguard.advise import libraries
 from asyncguard.advise.ranking import NOTHING, Candidate, ranked
 from asyncguard.advise.replay import READS, Changes, Replay, is_replayable
 from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.runtime.adapter import STAND_IN
 
 # What waits and hands over no value that could be read otherwise: the title, and what happens.
@@ -100,7 +101,7 @@ def _narrow_barriers(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
         if site.kind is SyncKind.BARRIER and _waits_for_all(site) and _is_hot(record, site):
             yield _suggestion(
                 record,
-                f"Narrow {site.api} at {site.path}:{site.line}",
+                f"Narrow {site.api} at {place_of(site.path, site.line)}",
                 "It waits for everything that is enqueued. Wait for the one value that is needed "
                 "next, or drop it where the next read waits anyway.",
                 (site,),
@@ -115,7 +116,7 @@ def _wait_less_often(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterabl
         if site.kind is SyncKind.BARRIER and not _waits_for_all(site) and rate > 1:
             yield _suggestion(
                 record,
-                f"Wait once instead of {rate:,.0f} times at {site.path}:{site.line}",
+                f"Wait once instead of {rate:,.0f} times at {place_of(site.path, site.line)}",
                 "Each wait lets the queue run dry. One wait after the inner loop, once a "
                 "mini-batch, keeps the queue bounded and the backend busy.",
                 (site,),
@@ -174,7 +175,7 @@ def _inside(site: SiteStats) -> str:
 
 
 def _places(sites: Iterable[SiteStats]) -> str:
-    places = sorted({f"{site.path}:{site.line}" for site in sites})
+    places = sorted({place_of(site.path, site.line) for site in sites})
     more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
     return places[0] + more
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard.model import AsyncguardError, SiteStats, TimelineEvent, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.render import Screen, TraceReport
 from asyncguard.render.flame import flame
 from asyncguard.render.shares import shares, tiles
@@ -158,8 +159,12 @@ def _page(template: str, context: dict[str, Any]) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {"duration": duration, "prose": _prose}
+    environment.filters |= {"duration": duration, "prose": _prose, "place": _place}
     return environment.get_template(template).render(context)
+
+
+def _place(site: SiteStats) -> str:
+    return place_of(site.path, site.line)
 
 
 def _prose(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.render import FindingsReport, Screen, TraceReport
 from asyncguard.render.closing import not_shown
 from asyncguard.render.difference import expectation, figures, total_rows
@@ -92,7 +93,7 @@ def ranks(report: RankReport, screen: Screen) -> str:
     site_rows = (
         (
             duration(item.total_ns) if item.timed else "",
-            _code(f"{item.site.path}:{item.site.line}") + _inside(item.site),
+            _code(place_of(item.site.path, item.site.line)) + _inside(item.site),
             _code(item.site.api),
             rank_waits(item),
             rank_spread(item, report.noun),
@@ -116,7 +117,7 @@ def differences(found: Difference, screen: Screen) -> str:
     columns = ("site", "API", f"waits a {found.unit}", f"stall a {found.unit}", "")
     rows = (
         (
-            _code(f"{change.site.path}:{change.site.line}"),
+            _code(place_of(change.site.path, change.site.line)),
             _code(change.site.api),
             *figures(change, found.unit),
         )
@@ -131,7 +132,7 @@ def _row(record: TraceRecord, site: SiteStats) -> tuple[str, ...]:
         duration(site.cpu_stall_ns) if is_timed(site) else "",
         f"{site.count:,}",
         how_often(record, site),
-        _code(f"{site.path}:{site.line}") + _inside(site),
+        _code(place_of(site.path, site.line)) + _inside(site),
         _code(site.api),
         _code(site.source) if site.source else "",
         "<br>".join(_text(line) for line in called_from(site)),

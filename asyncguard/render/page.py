@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.render import Screen, TraceReport
 from asyncguard.render.difference import OUTSIDE, expectation, figures, total_rows
 from asyncguard.render.lines import finding_lines, painter
@@ -162,7 +163,7 @@ def side_by_side(found: Difference, screen: Screen) -> str:
             f"\n[bold]{state}[/]  {waits} waits, {stall} stall {unit}  "
             f"[cyan]{escape(change.site.api)}[/]"
         )
-        page.verbatim(f"{change.site.path}:{change.site.line}", indent=4)
+        page.verbatim(place_of(change.site.path, change.site.line), indent=4)
         page.verbatim(change.site.source, indent=6)
     if len(found.sites) > SITES_SHOWN:
         page.line(f"... and {len(found.sites) - SITES_SHOWN} more sites (--format json)")
@@ -190,7 +191,7 @@ def _site(page: Page, record: TraceRecord, site: SiteStats, advice: str) -> None
 
 def _place(page: Page, site: SiteStats, indent: int) -> None:
     """Where a site is, its line of source, where in a library it waits, and who called."""
-    where = f"{site.path}:{site.line}" + (f" in {site.function}" if site.function else "")
+    where = place_of(site.path, site.line) + (f" in {site.function}" if site.function else "")
     page.verbatim(where, indent)
     page.verbatim(site.source, indent + 2)
     if place := library_place(site):

@@ -12,6 +12,7 @@ import json
 from typing import Any
 
 from asyncguard.model import AsyncguardError, TimelineEvent, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.render import Screen, TraceReport
 
 HOST, DEVICE = 1, 2
@@ -85,7 +86,7 @@ def _span(record: TraceRecord, event: TimelineEvent, pid: int, tid: int) -> dict
     }
     if event.site is not None:
         site = record.sites[event.site]
-        span["args"] = {"site": f"{site.path}:{site.line}", "source": site.source}
+        span["args"] = {"site": place_of(site.path, site.line), "source": site.source}
     return span
 
 

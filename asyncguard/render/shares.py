@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asyncguard.model import SiteStats, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.render.stacks import frame
 from asyncguard.render.summary import has_times
 from asyncguard.render.words import count, duration
@@ -102,7 +103,7 @@ def _time(name: str, total: int, scale: int, steps: int, sort: str = "site") -> 
 
 def _name(site: SiteStats) -> str:
     """The place that waits, in a library where that is, and the API."""
-    where = frame(site.library[0]).place if site.library else f"{site.path}:{site.line}"
+    where = frame(site.library[0]).place if site.library else place_of(site.path, site.line)
     return f"{where} {site.api}"
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from asyncguard.advise.libraries import short
 from asyncguard.model import CallPath, SiteStats, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.render.words import duration
 from asyncguard.runtime.adapter import STAND_IN
 
@@ -26,7 +27,7 @@ class Frame(NamedTuple):
     @property
     def place(self) -> str:
         """Where it is, an installed package's file without the folder of the environment."""
-        return f"{short(self.path)}:{self.line}" if self.line else ""
+        return place_of(short(self.path), self.line) if self.line else ""
 
     def __str__(self) -> str:
         return f"{self.place} in {self.function}" if self.line else self.function

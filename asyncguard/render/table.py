@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
+from asyncguard.places import place_of
 from asyncguard.render.summary import is_timed
 from asyncguard.render.visible import shown
 from asyncguard.render.words import duration
@@ -64,7 +65,7 @@ def _row(record: TraceRecord, site: SiteStats) -> tuple[str, ...]:
     rate, timed = per_step(record, site), is_timed(site)
     idle = site.gpu_stall_ns
     return (
-        shown(f"{site.path}:{site.line} {site.function}"),
+        shown(f"{place_of(site.path, site.line)} {site.function}"),
         site.api,
         f"{site.count:,}",
         "" if rate is None else f"{rate:,.2f}",

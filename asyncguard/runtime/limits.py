@@ -26,10 +26,12 @@ from types import TracebackType
 from typing import Any, Literal, TypeVar, cast
 
 from asyncguard.model import AsyncguardError
+from asyncguard.places import place_of
 from asyncguard.runtime.counted import Counted
 from asyncguard.runtime.faults import SyncLimitExceeded, SyncLimitWarning
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.registry import registry
+from asyncguard.runtime.shells import named
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
@@ -416,4 +418,5 @@ def _faults() -> tuple[str, ...]:
 def _message(site: Site, count: int, per: str | None) -> str:
     point = site.blocker.point
     allowed = f"at most {count} allowed{' a step' if per else ''}" if count else "none allowed here"
-    return f"{site.path}:{site.line}: {point.id} waits for the device ({allowed}): {point.advice}"
+    place = place_of(named(site.path), site.line)
+    return f"{place}: {point.id} waits for the device ({allowed}): {point.advice}"

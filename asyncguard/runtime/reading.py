@@ -15,6 +15,7 @@ from asyncguard.model import CallPath, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.runtime.adapter import STAND_IN
 from asyncguard.runtime.cells import Cell
 from asyncguard.runtime.recorder import Reading, Span
+from asyncguard.runtime.shells import named
 from asyncguard.runtime.sites import Site
 from asyncguard.version import __version__
 
@@ -190,8 +191,8 @@ def _histogram(buckets: Mapping[int, int]) -> dict[int, int]:
 
 
 def relative(path: str, root: str) -> str:
-    """`path` from `root` where it lies below, with forward slashes; else as it is."""
-    prefix = root.rstrip(os.sep) + os.sep
+    """`path` from `root` where it lies below, with forward slashes; a cell's by its number."""
+    path, prefix = named(path), root.rstrip(os.sep) + os.sep
     return path[len(prefix) :].replace(os.sep, "/") if path.startswith(prefix) else path
 
 
