@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +13,7 @@ import pytest
 
 import asyncguard
 from asyncguard.runtime import versions
+from tests import warm
 from tests.frameworks import require
 
 torch = require("torch")
@@ -257,7 +257,9 @@ def test_two_ranks_over_gloo(tmp_path: Path) -> None:
         )
         ranks = [
             subprocess.Popen(
-                [sys.executable, "-c", code, device, str(rank)], stdout=subprocess.PIPE, text=True
+                [*warm.python("torch"), "-c", code, device, str(rank)],
+                stdout=subprocess.PIPE,
+                text=True,
             )
             for rank in range(2)
         ]
