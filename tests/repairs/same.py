@@ -7,10 +7,12 @@ each tensor, and the exception or exit status that it ends with.
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from functools import lru_cache
 from types import GeneratorType
 from typing import Any, NamedTuple
 
@@ -72,6 +74,7 @@ class Repaired(NamedTuple):
     end: str = ""
 
 
+@lru_cache(4)  # two modes may repair the same first
 def found_in(source: str) -> tuple[Finding, ...]:
     """Return the findings of a program."""
     return tuple(check_source(source, "program.py", SETTINGS))
@@ -110,9 +113,19 @@ def compare(
         yield after._replace(end=before.end), not unsafe, difference
 
 
-def device_of(framework: str) -> AbstractContextManager[Any]:
-    """Return the surroundings that programs of a framework need: for torch a simulated device."""
-    return asyncguard.simulate_cuda() if framework == "torch" else contextlib.nullcontext()
+@contextlib.contextmanager
+def device_of(framework: str) -> Iterator[None]:
+    """Give programs of a framework what they need: for torch a simulated device.
+
+    Python does not look for cycles in what is imported by then: it would after each check.
+    """
+    with asyncguard.simulate_cuda() if framework == "torch" else contextlib.nullcontext():
+        importlib.import_module(framework)
+        gc.freeze()
+        try:
+            yield
+        finally:
+            gc.unfreeze()
 
 
 def do(source: str) -> Did:
