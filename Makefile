@@ -44,11 +44,18 @@ PYTEST := -m pytest -n $(JOBS) --dist worksteal
 test-numpy1: $(READY1)
 	ASYNCGUARD_REQUIRE=torch,mxnet,cupy,lightning,transformers,opentelemetry.sdk,pygls,mkdocs $(V1)/bin/python $(PYTEST) $(PYTEST_ARGS)
 
+# What the second environment's frameworks, and NumPy 2, take part in.
+OF_NUMPY2 := tests/test_catalogue.py tests/repairs/test_repair_fuzz.py tests/engine/test_ndarray.py tests/engine/test_programs.py \
+	$(patsubst %,tests/runtime/test_%.py,jax tensorflow numpy_dispatch engine trace device costs adapters compat) \
+	$(patsubst %,tests/integrations/test_%.py,flax keras) \
+	'tests/test_documents.py::test_every_block_of_a_page_is_true[docs/guides/frameworks.md]'
 test-numpy2: $(READY2)
-	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python $(PYTEST) tests/test_catalogue.py tests/engine tests/runtime tests/integrations tests/test_documents.py tests/repairs/test_repair_fuzz.py $(PYTEST_ARGS)
+	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python $(PYTEST) $(OF_NUMPY2) $(PYTEST_ARGS)
 
+# What counts steps and reads: the compiled part is these again.
+OF_PURE := $(patsubst %,tests/runtime/test_%.py,quick recorder steps callers frames trace limits identity takeover memory torch mxnet engine)
 test-pure: $(READY1)
-	ASYNCGUARD_PURE_PYTHON=1 ASYNCGUARD_REQUIRE=torch,mxnet $(V1)/bin/python $(PYTEST) tests/runtime $(PYTEST_ARGS)
+	ASYNCGUARD_PURE_PYTHON=1 ASYNCGUARD_REQUIRE=torch,mxnet $(V1)/bin/python $(PYTEST) $(OF_PURE) $(PYTEST_ARGS)
 
 # Traces, the simulation and integrations on the oldest torch, that of the tests on a GPU and the
 # newest, each in an environment of its own under .venvs/, builds for CUDA of about 6 GB each.
