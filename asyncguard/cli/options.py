@@ -72,7 +72,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("running")
     group.add_argument(
         "-j", "--jobs", metavar="N", type=int,
-        help="number of worker processes (default: one per core)",
+        help="number of worker processes (default: one per core; one for a program of one piece)",
     )  # fmt: skip
     group.add_argument("--no-cache", action="store_true", help="do not use the cache")
     group.add_argument(

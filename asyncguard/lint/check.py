@@ -22,6 +22,7 @@ from asyncguard.lint.report.refine import refine
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import FEW_FILE, Asked, Cache
 from asyncguard.lint.run.configuration import Configuration
+from asyncguard.lint.run.dealing import chunks_of, processes
 from asyncguard.lint.run.discover import Chosen, choose
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
@@ -41,8 +42,6 @@ from asyncguard.model import Finding
 Progress = Callable[[int, int], None]
 FEW = 16  # files; for these, starting processes costs more than it saves
 Workers = pool.Pool[Sequence[str], worker.Checked]
-CHUNKS = 16  # tasks at least, for an even load
-CHUNK = 160_000  # bytes of a task at most: many enough to spare messages
 DIED = "could not be analysed: the process that checked it died"
 
 
@@ -212,10 +211,11 @@ def analysed(
     fresh = [path for path in (*files, *near.paths) if path not in known]
     done = len(known)
     progress(done, len(files))
-    jobs = settings.jobs if len(fresh) > FEW else 1
+    modules = worker.index([*files, *others])
+    jobs = settings.jobs or processes(fresh, modules) if len(fresh) > FEW else 1
     if jobs != 1:
         worker.load()
-    start = worker.start, (worker.index([*files, *others]), asked, leading(near, files))
+    start = worker.start, (modules, asked, leading(near, files))
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
         for results in _checked(workers, cache.note, lost, fresh):
@@ -236,7 +236,7 @@ def _checked(
 ) -> Iterator[Sequence[FileFacts]]:
     """Check files in processes; a chunk whose worker died is tried file by file."""
     lost: list[str] = []
-    for chunk, checked in workers.run(_chunks(tasks)):
+    for chunk, checked in workers.run(chunks_of(tasks)):
         if checked is None:
             lost += chunk
         else:
@@ -249,36 +249,3 @@ def _checked(
         else:
             died.add(task)
             yield [facts.unreadable(task, DIED)]
-
-
-def _chunks(tasks: Sequence[str]) -> list[Sequence[str]]:
-    """Keep the files of a folder together: what one imports, the next one likely does as well.
-
-    A package's own files come before those of the folders in it, which they know less of.
-    """
-    start = len(os.path.commonprefix(tasks))  # noqa: RUF071 - on several drives as well
-
-    def place(path: str) -> tuple[str, int, str]:
-        within = path[start:]
-        return within.partition(os.sep)[0], within.count(os.sep), path
-
-    sizes = {task: _size(task) for task in sorted(tasks, key=place)}
-    most = min(CHUNK, sum(sizes.values()) // CHUNKS)
-    chunks: list[Sequence[str]] = []
-    chunk: list[str] = []
-    filled = most
-    for task, size in sizes.items():
-        if filled >= most:
-            chunk, filled = [], 0
-            chunks.append(chunk)
-        chunk.append(task)
-        filled += size
-    return chunks
-
-
-def _size(path: str) -> int:
-    """Return the bytes of a file; one that is gone by now takes no time."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0

@@ -105,8 +105,7 @@ class Pool(Generic[Item, Result]):
         from multiprocessing.connection import wait
 
         count = max(len(self._workers), min(self.jobs, len(items)))
-        stretch = -(-len(items) // count)
-        shares = [items[i * stretch : (i + 1) * stretch] for i in range(count)]
+        shares = stretches(items, count)
         for share in shares[len(self._workers) :]:
             self._workers.append(self._worker(share))
         queues = [deque(share) for share in shares]
@@ -170,6 +169,12 @@ class Pool(Generic[Item, Result]):
             raise error
         answer: Result = result
         return answer
+
+
+def stretches(items: Sequence[Item], count: int) -> list[Sequence[Item]]:
+    """Cut items into as many runs of neighbours, of equal lengths but for the last."""
+    stretch = -(-len(items) // count)
+    return [items[i * stretch : (i + 1) * stretch] for i in range(count)]
 
 
 def tune_collector() -> None:

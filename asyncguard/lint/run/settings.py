@@ -57,7 +57,7 @@ class Settings:
     assume_device: Device = Device.WRITTEN
     baseline: Path | None = None  # the file of accepted findings
     catalogue: tuple[Addition, ...] = ()  # a team's own helpers, loaders, steps and names
-    jobs: int | None = None  # processes; None: one a core
+    jobs: int | None = None  # processes; None: as many as are fastest
     cache: bool = True
     cache_dir: Path = Path(CACHE_DIRECTORY)
     root: Path = field(default_factory=Path.cwd)  # what patterns and cache_dir are relative to
@@ -307,7 +307,7 @@ DOCUMENTED = {
     "block, loaders, steps, names. See [Your own rules](../guides/own-rules.md).",
     "context": "Where single files are checked, read the rest of their project as well, which may "
     "decide how often they run.",
-    "jobs": "How many processes check; one a core where it is not given.",
+    "jobs": "How many processes check; else one a core, or one where files import each other.",
     "cache": "Keep what was learned of files that do not change.",
     "cache-dir": "Where: a folder, in which asyncguard makes `.asyncguard_cache`.",
 }
