@@ -1,8 +1,7 @@
 """The records that every part of asyncguard shares.
 
-Frozen, plain data between the stages: the linter makes `Finding`s, the runtime makes
-`TraceRecord`s, everything after them (gate, advise, render) only reads. This module imports
-nothing but the standard library and nothing of asyncguard.
+Frozen, plain data between the stages: the linter makes `Finding`s, the runtime `TraceRecord`s, all
+after them (gate, advise, render) only reads. Imports the standard library, nothing of asyncguard.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
+
+STAND_IN = "cpu (stand-in)"  # a CPU that counts as the device, for want of an accelerator
 
 
 class AsyncguardError(Exception):

@@ -148,3 +148,13 @@ def test_importing_asyncguard_imports_nothing_heavy() -> None:
 
 def test_every_public_name_loads() -> None:
     run_python("import asyncguard\nfor n in asyncguard.__all__: getattr(asyncguard, n)")
+
+
+def test_reports_and_the_pytest_plugin_load_nothing_of_the_runtime() -> None:
+    names = "asyncguard.render.summary, asyncguard.pytest_limits, asyncguard.gate.basis"
+    loaded = "[name for name in sys.modules if name.startswith('asyncguard.runtime.')]"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys, {names}; print({loaded})"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "[]\n"

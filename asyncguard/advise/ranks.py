@@ -17,8 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from asyncguard import catalogue
-from asyncguard.model import SiteStats, TraceRecord
-from asyncguard.runtime.adapter import STAND_IN
+from asyncguard.model import STAND_IN, SiteStats, TraceRecord
 
 MANY = 8  # traces that are not ranks of one run are shown one by one up to so many
 FEW = 0.03  # of the time: less is told by machines that are busy now and then, too

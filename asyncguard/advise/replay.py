@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from asyncguard.model import AsyncguardError, SiteStats, SyncKind, TraceRecord
-from asyncguard.runtime.adapter import STAND_IN
+from asyncguard.model import STAND_IN, AsyncguardError, SiteStats, SyncKind, TraceRecord
 from asyncguard.timeline import inferred
 from asyncguard.timeline.inferred import Overlap
 from asyncguard.timeline.program import (

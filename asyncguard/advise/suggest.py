@@ -19,9 +19,8 @@ from asyncguard import catalogue
 from asyncguard.advise import libraries
 from asyncguard.advise.ranking import NOTHING, Candidate, ranked
 from asyncguard.advise.replay import READS, Changes, Replay, is_replayable
-from asyncguard.model import SiteStats, Suggestion, SyncKind, TraceRecord
+from asyncguard.model import STAND_IN, SiteStats, Suggestion, SyncKind, TraceRecord
 from asyncguard.places import place_of
-from asyncguard.runtime.adapter import STAND_IN
 
 # What waits and hands over no value that could be read otherwise: the title, and what happens.
 OTHERS = {

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime.adapter import STAND_IN
+from asyncguard.model import STAND_IN, AsyncguardError, TraceRecord
 
 WORDS = {
     "measured": "measured on a device",

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from asyncguard.advise.libraries import short
-from asyncguard.model import CallPath, SiteStats, TraceRecord
+from asyncguard.model import STAND_IN, CallPath, SiteStats, TraceRecord
 from asyncguard.places import place_of
 from asyncguard.render.words import duration
-from asyncguard.runtime.adapter import STAND_IN
 
 CALLERS_SHOWN = 3  # of one call path
 PATHS_SHOWN = 5  # of one site

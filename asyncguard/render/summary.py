@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from asyncguard.model import SiteStats, Suggestion, TraceRecord
+from asyncguard.model import STAND_IN, SiteStats, Suggestion, TraceRecord
 from asyncguard.render.words import count, duration, saving
-from asyncguard.runtime.adapter import STAND_IN
 
 if TYPE_CHECKING:
     from asyncguard.advise.ranks import RankReport, RankSite

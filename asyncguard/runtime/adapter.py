@@ -16,10 +16,9 @@ from types import FrameType
 from typing import Any
 
 from asyncguard.catalogue import Framework, SyncPoint
+from asyncguard.model import STAND_IN
 from asyncguard.runtime.copies import Copies, Memory
 from asyncguard.runtime.sites import Blocker
-
-STAND_IN = "cpu (stand-in)"  # a CPU that counts as the device, for want of an accelerator
 
 HOST = "cpu"  # itself, not in a device's stead
 

@@ -6,6 +6,7 @@ import os
 
 from asyncguard.model import AsyncguardError
 
+UNWATCHED = "unwatched"  # in a record's `extra`: frameworks imported, but not to be watched
 _HERE = os.path.dirname(__file__)
 
 

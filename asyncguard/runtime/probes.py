@@ -14,7 +14,8 @@ from itertools import islice
 from typing import Any
 
 from asyncguard.catalogue import Condition, SyncPoint
-from asyncguard.runtime.adapter import HOST, STAND_IN, Adapter, Judge
+from asyncguard.model import STAND_IN
+from asyncguard.runtime.adapter import HOST, Adapter, Judge
 from asyncguard.runtime.sites import Blocker
 from asyncguard.runtime.sizes import NUMBERS
 

@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from asyncguard import catalogue
-from asyncguard.model import CallPath, SiteStats, TimelineEvent, TraceRecord
-from asyncguard.runtime.adapter import STAND_IN
+from asyncguard.model import STAND_IN, CallPath, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.runtime.cells import Cell
-from asyncguard.runtime.recorder import Reading, Span
+from asyncguard.runtime.recorder import Reading
 from asyncguard.runtime.shells import named
+from asyncguard.runtime.sinks import Event
 from asyncguard.runtime.sites import Site
 from asyncguard.version import __version__
 
@@ -208,13 +208,13 @@ def _timeline(reading: Reading, index: Mapping[tuple[Site, str], int]) -> tuple[
         for at, (begin, end) in enumerate(pairs)
     ]
     anywhere = {site: at for (site, _), at in reversed(list(index.items()))}
-    events = [_event(span, index, anywhere, start) for span in reading.spans]
+    events = [_event(span, index, anywhere, start) for span in reading.events]
     ordered = sorted(steps + events, key=lambda event: (event.begin_ns, -event.end_ns))
     return tuple(_with_causes(ordered))
 
 
 def _event(
-    span: Span,
+    span: Event,
     index: Mapping[tuple[Site, str], int],
     anywhere: Mapping[Site, int],
     start: int,

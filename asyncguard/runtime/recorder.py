@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from asyncguard.model import a_step
 from asyncguard.runtime.cells import Cell
 from asyncguard.runtime.hub import BATCH, Beat, running_loop, state
-from asyncguard.runtime.sinks import Sink
+from asyncguard.runtime.sinks import Event, Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
 
@@ -46,19 +46,6 @@ class Call(NamedTuple):
     site: Site
     home: Site
     whole: int
-
-
-class Span(NamedTuple):
-    """One event of the timeline, on the recorder's clock."""
-
-    kind: str
-    site: Site | None
-    name: str
-    thread: str
-    begin: int
-    end: int
-    serial: int | None = None
-    nbytes: int | None = None
 
 
 class Table:
@@ -93,7 +80,7 @@ class Reading:
     duration: int
     stand_in: bool  # whether CPU values stood in for device values
     keeps_timeline: bool = False
-    spans: tuple[Span, ...] = ()
+    events: tuple[Event, ...] = ()
     boundaries: tuple[int, ...] = ()  # of the newest steps, on the recorder's clock
     start: int = 0
 
@@ -163,7 +150,7 @@ class Recorder(Sink):
         self._of_task = weakref.WeakKeyDictionary()
         self._tables: list[Table] = []
         self._idle: dict[Site, int] = {}
-        self._spans: deque[Span] | None = deque(maxlen=timeline) if timeline else None
+        self._events: deque[Event] | None = deque(maxlen=timeline) if timeline else None
         self._boundaries: deque[int] = deque(maxlen=timeline or 1)
         # The waits of the newest steps: of device values, and of what stands in for them.
         self._counts: Counts = {False: defaultdict(int), True: defaultdict(int)}
@@ -198,7 +185,7 @@ class Recorder(Sink):
             now = self._clock()
         table = self._table()
         table.log.append((site, began, now, self.beat.step))
-        if self._spans is not None or len(table.log) >= BATCH:
+        if self._events is not None or len(table.log) >= BATCH:
             self.settle()
 
     def part(self, site: Site, began: int) -> Part:
@@ -216,13 +203,13 @@ class Recorder(Sink):
         call = Call(site, site.home, now - entered)
         step = min(first.step, self.beat.step)  # marks of the user's make the count start over
         self._table().log.append((call, first.begin, first.begin + waited, step))
-        if self._spans is not None:
+        if self._events is not None:
             self.settle()
 
     def apart(self, site: Site, part: Part) -> None:
         """A part is a wait of its own."""
         self._table().log.append((site, *part))
-        if self._spans is not None:
+        if self._events is not None:
             self.settle()
 
     def settle(self) -> None:
@@ -237,22 +224,13 @@ class Recorder(Sink):
         """A wait at `site` left the device idle from `begin` to `end`; zero is measured, too."""
         with self._lock:
             self._idle[site.home] = self._idle.get(site.home, 0) + end - begin
-        if self._spans is not None and end > begin:
-            self._spans.append(Span("idle", site.home, "", device, begin, end))
+        if self._events is not None and end > begin:
+            self._events.append(Event("idle", "", begin, end, device, site=site.home))
 
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
+    def event(self, event: Event) -> None:
         """Something for the timeline, which is no wait."""
-        if self._spans is not None:
-            self._spans.append(Span(kind, None, name, thread, begin, end, serial, nbytes))
+        if self._events is not None:
+            self._events.append(event)
 
     def mark(self, source: object | None) -> None:
         """A step ended, if `source` is who sets the pace."""
@@ -279,8 +257,8 @@ class Recorder(Sink):
                 step_collective_ns=() if brief else self._newest_collective(steady),
                 duration=(self._clock() if self._running else self._stopped) - self._started,
                 stand_in=stand_in,
-                keeps_timeline=self._spans is not None and not brief,
-                spans=() if brief else tuple(self._spans or ()),
+                keeps_timeline=self._events is not None and not brief,
+                events=() if brief else tuple(self._events or ()),
                 boundaries=() if brief else tuple(self._boundaries),
                 start=self._started,
             )
@@ -327,9 +305,9 @@ class Recorder(Sink):
             self.beat.step += 1
             if self.beat.step == self._warmup:
                 self._warm = now
-            if self._spans is not None:
+            if self._events is not None:
                 self._boundaries.append(now)
-        plain = self._spans is None and self.beat.step >= self._warmup
+        plain = self._events is None and self.beat.step >= self._warmup
         leader = self._pace.leader if plain else None
         self.beat.lead(leader and leader())
 
@@ -378,8 +356,8 @@ class Recorder(Sink):
                 self._allowed[blocker.stand_in][step] += 1
             if blocker.is_collective:
                 self._collective[step] += stall
-            if self._spans is not None:
-                self._spans.append(Span("wait", site, "", table.name, began, now))
+            if self._events is not None:
+                self._events.append(Event("wait", "", began, now, table.name, site=site))
 
     def _newest(self, counted: Counts, steady: int) -> tuple[int, ...]:
         """How often each of the newest complete steps waited, by one of the counts."""

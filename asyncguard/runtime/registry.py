@@ -118,6 +118,11 @@ class Registry:
         """The adapters in place now; another thread may be changing them."""
         return tuple(installation.adapter for installation in list(self._installed.values()))
 
+    @staticmethod
+    def imported() -> frozenset[str]:
+        """The frameworks that the program has imported, of those with an adapter."""
+        return frozenset(name for name, home in homes().items() if _is_ready(home.module))
+
     def each(self, tell: Callable[[Adapter], None]) -> Undo:
         """Tell of each adapter in place now, and of those to come until that is undone."""
         with hub.lock:

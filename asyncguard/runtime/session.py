@@ -21,6 +21,7 @@ from asyncguard.runtime import identity, memory, ranks, reading
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
+from asyncguard.runtime.faults import UNWATCHED
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.lines import Lines
 from asyncguard.runtime.options import Options
@@ -60,6 +61,7 @@ class Session:
         self._thread = 0
         self._undo = ExitStack()  # of all that `start` does
         self._went_deep = False
+        self._unwatched: dict[str, list[str]] = {}
         self._left: tuple[str, ...] = ()  # attributes that somebody else has changed meanwhile
         self._faults: tuple[str, ...] = ()  # once it has stopped
         self._exception = ""  # that left the block
@@ -198,7 +200,9 @@ class Session:
         began = {"started": self._began, "started_ns": self._began_ns}
         models = ", ".join(sorted(self._devices))
         record = replace(
-            record, extra={**began, **about, **self._peaks}, device=models or record.device
+            record,
+            extra={**began, **about, **self._peaks, **self._unwatched},
+            device=models or record.device,
         )
         for part in (
             self._device,
@@ -259,6 +263,9 @@ class Session:
         grown = memory.growth(self._memory, memory.read())
         if grown is not None:
             self._peaks["peak_memory_growth_bytes"] = grown
+        if self._frameworks is not None:
+            left_out = registry.imported() - self._frameworks
+            self._unwatched = {UNWATCHED: sorted(left_out)} if left_out else {}
         for adapter in registry.adapters():
             name = adapter.framework.name
             if self._frameworks is None or name in self._frameworks:

@@ -12,9 +12,22 @@ was seen inside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from asyncguard.runtime.sites import Site
+
+
+class Event(NamedTuple):
+    """One event of a timeline, as `TimelineEvent`, on the listeners' clock; waits have a site."""
+
+    kind: str
+    name: str
+    begin: int
+    end: int
+    thread: str = ""
+    serial: int | None = None
+    nbytes: int | None = None
+    site: Site | None = None
 
 
 class Sink:
@@ -51,17 +64,8 @@ class Sink:
     def idled(self, site: Site, begin: int, end: int) -> None:
         """A wait left the device without work; reported once that is over."""
 
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
-        """Something for the timeline: an operation was enqueued or ran; see `TimelineEvent`."""
+    def event(self, event: Event) -> None:
+        """Something for the timeline: an operation was enqueued or ran."""
 
 
 class Several(Sink):
@@ -103,15 +107,6 @@ class Several(Sink):
         for sink in self._sinks:
             sink.idled(site, begin, end)
 
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
+    def event(self, event: Event) -> None:
         for sink in self._sinks:
-            sink.event(kind, name, begin, end, thread, serial, nbytes)
+            sink.event(event)

@@ -17,6 +17,7 @@ import torch
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.sinks import Event as Told
 from asyncguard.sim.idle import Idle
 from asyncguard.sim.memory import Block, Holder, Memory, OutOfMemory
 from asyncguard.sim.profiles import Profile
@@ -175,8 +176,8 @@ class Machine:
             run = self.timeline.enqueue(stream, duration, name, host_ns=host)
             began, serial, told = run.enqueued_ns - host, next(self._serials), hub.sink.event
             self.idle.ran(run, began)
-            told("enqueue", name, began, run.enqueued_ns, "", serial)
-            told("run", name, run.begin_ns, run.end_ns, _label(run), serial)
+            told(Told("enqueue", name, began, run.enqueued_ns, serial=serial))
+            told(Told("run", name, run.begin_ns, run.end_ns, _label(run), serial))
 
     def pass_host_time(self) -> None:
         """An operator has cost the host the time that one without a kernel takes."""

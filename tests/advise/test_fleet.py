@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from asyncguard import reports
 from asyncguard.advise.ranks import MANY, Gathering, merge
 from asyncguard.cli import main
-from asyncguard.model import AsyncguardError, TraceRecord
+from asyncguard.model import STAND_IN, AsyncguardError, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.runtime import store
-from asyncguard.runtime.adapter import STAND_IN
 from tests.records import record, site
 
 OLD = sorted((Path(__file__).parents[1] / "runtime" / "data").glob("*.json"))

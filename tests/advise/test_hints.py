@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncguard
 from asyncguard.advise import hints
+from asyncguard.engine import np
 from tests.records import record, site, steady
 
 
@@ -18,3 +20,10 @@ def test_a_program_without_steps_is_told_how_to_mark_them() -> None:
 def test_where_nothing_is_missing_nothing_is_said() -> None:
     assert hints(record(steady(1), step_count=11, frameworks={"torch": "2"})) == ()
     assert hints(record(frameworks={"torch": "2"})) == ()
+
+
+def test_a_trace_that_was_not_to_watch_what_was_imported_says_so() -> None:
+    with asyncguard.trace(frameworks=["torch"]) as trace:
+        np.ones(1).wait_to_read()
+    (hint,) = hints(trace.record)
+    assert hint.startswith("The program imported engine, which this trace was not to watch")

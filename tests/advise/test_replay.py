@@ -14,8 +14,7 @@ import asyncguard
 from asyncguard.advise.replay import predict
 from asyncguard.advise.suggest import suggest
 from asyncguard.api import Trace
-from asyncguard.model import AsyncguardError, SyncKind, TraceRecord
-from asyncguard.runtime.adapter import STAND_IN
+from asyncguard.model import STAND_IN, AsyncguardError, SyncKind, TraceRecord
 from tests.machine import Machine
 from tests.records import record, steady
 

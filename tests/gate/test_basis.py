@@ -10,9 +10,8 @@ import pytest
 import asyncguard
 from asyncguard import cli
 from asyncguard.gate import basis
-from asyncguard.model import AsyncguardError
+from asyncguard.model import STAND_IN, AsyncguardError
 from asyncguard.runtime import store
-from asyncguard.runtime.adapter import STAND_IN
 from tests.frameworks import require
 from tests.records import record, steady
 

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncguard import reports
-from asyncguard.model import CallPath, SiteStats
+from asyncguard.model import STAND_IN, CallPath, SiteStats
 from asyncguard.render import Screen, formats
 from asyncguard.render.shares import shares
 from asyncguard.render.stacks import Node, called_from, frame, tree
-from asyncguard.runtime.adapter import STAND_IN
 from tests.records import record, site, steady
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")

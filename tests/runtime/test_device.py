@@ -111,9 +111,9 @@ def test_idle_time_reaches_the_site_that_caused_it() -> None:
     play.wait(site, 12, 22)
     assert play.stop() == {site: 20}
     assert play.source.stopped
-    idle = [span for span in play.recorder.read().spans if span.kind == "idle"]
+    idle = [span for span in play.recorder.read().events if span.kind == "idle"]
     assert [(span.thread, span.begin, span.end) for span in idle[:1]] == [("cuda:0", 20, 40)]
-    spans = [s for s in play.recorder.read().spans if s.kind in ("enqueue", "run")]
+    spans = [s for s in play.recorder.read().events if s.kind in ("enqueue", "run")]
     assert [(span.kind, span.begin, span.end) for span in spans] == [
         ("run", 10, 20),
         ("enqueue", 5, 6),

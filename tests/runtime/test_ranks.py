@@ -15,8 +15,9 @@ import pytest
 
 import asyncguard
 from asyncguard import catalogue
+from asyncguard.model import STAND_IN
 from asyncguard.runtime import store
-from asyncguard.runtime.adapter import STAND_IN, Adapter
+from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.probes import Probe
 from asyncguard.runtime.ranks import LAUNCHERS, Seat, own_path, seat
 from tests import warm

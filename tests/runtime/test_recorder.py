@@ -322,7 +322,7 @@ def test_a_composite_call_has_waited_in_its_parts_in_the_step_of_the_first() -> 
     assert (cell.count, cell.stall, cell.beside, cell.longest) == (3, 60, 240, 20)
     assert (cell.first, cell.step, cell.steady) == (0, 2, 2)
     assert reading.step_syncs == (1, 1)
-    waits = [(span.begin, span.end) for span in reading.spans if span.kind == "wait"]
+    waits = [(span.begin, span.end) for span in reading.events if span.kind == "wait"]
     assert waits == [(5, 25), (105, 125), (205, 225)]
 
 

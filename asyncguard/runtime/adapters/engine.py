@@ -15,6 +15,7 @@ from asyncguard.runtime.adapter import Clock, Undo
 from asyncguard.runtime.faults import SyncLimitExceeded
 from asyncguard.runtime.frames import nearest
 from asyncguard.runtime.hub import hub
+from asyncguard.runtime.sinks import Event
 from asyncguard.runtime.sites import Blocker, Site, ranks
 from asyncguard.version import __version__
 
@@ -84,16 +85,19 @@ class _Listener(hooks.Listener):
     def enqueued(self, event: hooks.Enqueue) -> None:
         self.peak_pending_bytes = max(self.peak_pending_bytes, event.pending_bytes)
         hub.sink.event(
-            "enqueue",
-            event.name,
-            event.t_begin,
-            event.t_end,
-            serial=event.serial,
-            nbytes=event.nbytes,
+            Event(
+                "enqueue",
+                event.name,
+                event.t_begin,
+                event.t_end,
+                serial=event.serial,
+                nbytes=event.nbytes,
+            )
         )
 
     def executed(self, event: hooks.Execution) -> None:
-        hub.sink.event("run", event.name, event.t_begin, event.t_end, event.worker, event.serial)
+        span = event.t_begin, event.t_end
+        hub.sink.event(Event("run", event.name, *span, event.worker, event.serial))
 
     def _report_idle(self, sync: hooks.Sync, site: Site) -> None:
         now = max(self._clock(), sync.t_end)

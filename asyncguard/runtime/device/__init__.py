@@ -26,7 +26,7 @@ from asyncguard.runtime.device import clocks, cupti, kineto
 from asyncguard.runtime.device.source import Launch, Records, Run, Source, Unavailable
 from asyncguard.runtime.device.worker import Worker
 from asyncguard.runtime.hub import hub, state
-from asyncguard.runtime.sinks import Sink
+from asyncguard.runtime.sinks import Event, Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.timeline.bubbles import Activity, Sweep
 
@@ -47,16 +47,7 @@ class Stalls(Protocol):
     def idled(self, site: Site, begin: int, end: int, device: str = "") -> None:
         """A wait left the device idle."""
 
-    def event(
-        self,
-        kind: str,
-        name: str,
-        begin: int,
-        end: int,
-        thread: str = "",
-        serial: int | None = None,
-        nbytes: int | None = None,
-    ) -> None:
+    def event(self, event: Event) -> None:
         """Something for the timeline."""
 
 
@@ -271,10 +262,11 @@ class DeviceTimes(Sink):
         ours = self._alignment.ours
         begin, end = ours(run.begin), ours(run.end)
         serial = run.correlation
-        self._stalls.event("run", run.name, begin, end, _label(run.device), serial)
+        self._stalls.event(Event("run", run.name, begin, end, _label(run.device), serial))
         if launch is None:
             return Activity(run.device, begin, end)
-        self._stalls.event("enqueue", run.name, ours(launch.begin), ours(launch.end), serial=serial)
+        launched = ours(launch.begin), ours(launch.end)
+        self._stalls.event(Event("enqueue", run.name, *launched, serial=serial))
         return Activity(run.device, begin, end, ours(launch.begin))
 
     def _settle(self, until: int | None) -> None:

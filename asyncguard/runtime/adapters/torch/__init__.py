@@ -21,9 +21,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import asyncguard.runtime
 from asyncguard.catalogue import SyncPoint
+from asyncguard.model import STAND_IN
 from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime import torch_private as private
-from asyncguard.runtime.adapter import HOST, STAND_IN, Clock, Undo
+from asyncguard.runtime.adapter import HOST, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.adapters.torch import ddp, moves, selftest
 from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
