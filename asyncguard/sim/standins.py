@@ -46,9 +46,11 @@ def _copies(swap: dict[int, Any]) -> Iterator[tuple[Place, Any]]:
     """
     for called, module in list(sys.modules.items()):
         if isinstance(module, types.ModuleType) and not called.startswith(_OWN):
-            for name, value in list(vars(module).items()):
-                if id(value) in swap:
-                    yield Place(module, name), swap[id(value)]
+            held = vars(module).copy()
+            if not swap.keys().isdisjoint(map(id, held.values())):  # few modules: asked at once
+                for name, value in held.items():
+                    if id(value) in swap:
+                        yield Place(module, name), swap[id(value)]
 
 
 def class_like(own: type, make: Callable[..., Any], ours: type | None = None) -> type:
