@@ -49,7 +49,8 @@ IMPORTS = "importlib.import_module"
 ALLOWED = {
     ("runtime/launch.py", "exec"): "runs the program that the user asked to run",
     ("runtime/launch.py", "compile"): "of that program",
-    ("runtime/takeover.py", "compile"): "a template of its own with the names of free variables",
+    ("runtime/shells.py", "'compile'"): "IPython's table of cells is asked for a name",
+    ("runtime/detours.py", "compile"): "a template of its own with the names of free variables",
     ("prepared.py", "exec"): "text of `dataclasses`, and of libcst's own class and field names",
     ("prepared.py", "compile"): "of that text",
     ("prepared.py", "import marshal"): "what lies beside the package's own bytecode, as trusted",

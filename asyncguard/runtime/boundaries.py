@@ -6,10 +6,10 @@ import threading
 from typing import Any
 
 from asyncguard.runtime.adapter import Adapter
+from asyncguard.runtime.detours import Function
 from asyncguard.runtime.faults import forget_this_frame
 from asyncguard.runtime.hub import front, hub, state
 from asyncguard.runtime.steps import compiled_steps
-from asyncguard.runtime.takeover import Function
 
 __warningregistry__ = None  # see `warned`
 

@@ -20,13 +20,13 @@ from typing import Any
 
 from asyncguard.runtime import reads
 from asyncguard.runtime.adapter import Adapter
+from asyncguard.runtime.detours import Function
 from asyncguard.runtime.faults import forget_this_frame
 from asyncguard.runtime.hub import Composite, Doing, hub, state
 from asyncguard.runtime.indexing import is_plain
 from asyncguard.runtime.judging import HOOKS, Watch
 from asyncguard.runtime.probes import Args, Kwargs, Probe
 from asyncguard.runtime.sizes import NUMBERS, are_plain
-from asyncguard.runtime.takeover import Function
 
 __warningregistry__ = None  # see `warned`
 _getframe, getrefcount = sys._getframe, sys.getrefcount

@@ -13,21 +13,20 @@ but not its caller's.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 import sys
 import threading
 import warnings
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 from asyncguard.model import AsyncguardError
 from asyncguard.places import place_of
 from asyncguard.runtime.counted import Counted
+from asyncguard.runtime.decorating import Decorator
 from asyncguard.runtime.faults import SyncLimitExceeded, SyncLimitWarning
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.registry import registry
@@ -37,7 +36,6 @@ from asyncguard.runtime.steps import Pace
 
 __all__ = ["SyncLimitExceeded", "SyncLimitWarning", "allow_syncs", "forbid_syncs", "limit_syncs"]
 
-F = TypeVar("F", bound=Callable[..., Any])
 Action = Literal["raise", "warn"]
 ACTIONS: tuple[Action, ...] = ("raise", "warn")
 GUARD = "ASYNCGUARD_GUARD"
@@ -45,7 +43,7 @@ _process: list[limit_syncs] = []  # what holds in all threads
 _scopes: ContextVar[tuple[_Scope, ...]] = ContextVar("asyncguard_scopes", default=())
 
 
-class _Scope:
+class _Scope(Decorator):
     """What the three have in common: a block, or a decorator, in which something holds."""
 
     _active = 0  # how many blocks are entered, in all threads
@@ -53,88 +51,6 @@ class _Scope:
     def __init__(self) -> None:
         self._tokens: list[Token[tuple[_Scope, ...]]] = []
         self.abandoned = False  # left where it cannot be taken back from who entered it
-
-    def __call__(self, function: F) -> F:
-        """Decorate: the block is the call, with all that it awaits or yields.
-
-        Raises TypeError for a class.
-        """
-        if isinstance(function, type):
-            raise TypeError(
-                f"{self._name} decorates functions: put it above the methods of"
-                f" {function.__name__} that it is to hold for"
-            )
-        if inspect.isasyncgenfunction(function):
-            guarded = self._around_async_generator(function)
-        elif inspect.isgeneratorfunction(function):
-            guarded = self._around_generator(function)
-        elif inspect.iscoroutinefunction(function):
-            guarded = self._around_coroutine(function)
-        else:
-            guarded = self._around_call(function)
-        return functools.update_wrapper(guarded, function)  # type: ignore[return-value]
-
-    def _around_call(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def guarded(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
-                return function(*args, **kwargs)
-
-        return guarded
-
-    def _around_coroutine(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        async def guarded(*args: Any, **kwargs: Any) -> Any:
-            with self._again():
-                return await function(*args, **kwargs)
-
-        return guarded
-
-    def _around_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def guarded(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            inner = function(*args, **kwargs)
-            with self._again()._opened() as scope:
-                resume, value = inner.send, None
-                while True:
-                    with scope._held():
-                        try:
-                            item = resume(value)
-                        except StopIteration as stop:
-                            return stop.value
-                    try:
-                        resume, value = inner.send, (yield item)
-                    except GeneratorExit:
-                        with scope._held():
-                            inner.close()
-                        raise
-                    except BaseException as error:  # noqa: BLE001  thrown in, and so handed on
-                        resume, value = inner.throw, error
-
-        return guarded
-
-    def _around_async_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        async def guarded(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-            inner = function(*args, **kwargs)
-            with self._again()._opened() as scope:
-                resume, value = inner.asend, None
-                while True:
-                    with scope._held():
-                        try:
-                            item = await resume(value)
-                        except StopAsyncIteration:
-                            return
-                    try:
-                        resume, value = inner.asend, (yield item)
-                    except GeneratorExit:
-                        with scope._held():
-                            await inner.aclose()
-                        raise
-                    except BaseException as error:  # noqa: BLE001  thrown in, and so handed on
-                        resume, value = inner.athrow, error
-
-        return guarded
-
-    def _again(self) -> _Scope:
-        """A fresh one of the same kind."""
-        raise NotImplementedError
 
     def _open(self) -> None:
         """Something holds somewhere from now on."""

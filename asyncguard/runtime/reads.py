@@ -24,10 +24,10 @@ from asyncguard.runtime.adapter import Adapter, Judge
 from asyncguard.runtime.callers import TOP, Way
 from asyncguard.runtime.compiled import quick as compiled
 from asyncguard.runtime.copies import FRESH
+from asyncguard.runtime.detours import Function
 from asyncguard.runtime.faults import forget_this_frame
 from asyncguard.runtime.hub import BATCH, Beat, Doing, front, hub, running_loop
 from asyncguard.runtime.sites import Site
-from asyncguard.runtime.takeover import Function
 
 __warningregistry__ = None  # see `warned`
 GLOBALS = globals()

@@ -8,28 +8,25 @@ n and n + 1.
 
 from __future__ import annotations
 
-import asyncio
 import threading
-import weakref
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from asyncguard.model import a_step
 from asyncguard.runtime.cells import Cell
-from asyncguard.runtime.hub import BATCH, Beat, running_loop, state
+from asyncguard.runtime.hub import BATCH, Beat
 from asyncguard.runtime.sinks import Event, Sink
 from asyncguard.runtime.sites import Site
 from asyncguard.runtime.steps import Pace
+from asyncguard.runtime.tables import Call, Table, Tables, Wait
 
 RANKS_WINDOW = 512  # the newest steps of which is kept how long they waited for other ranks
 STEP_WINDOW = 4096  # the newest steps whose counts are kept one by one
-THREADS = 64  # threads and tasks told apart; those that ended are added up beyond that
 
 Clock = Callable[[], int]
 Counts = dict[bool, defaultdict[int, int]]  # stands in for a device? -> step -> waits
-Wait = tuple["Site | Call", int, int, int]  # site, begin, end, step
 
 
 class Part(NamedTuple):
@@ -38,31 +35,6 @@ class Part(NamedTuple):
     begin: int
     end: int
     step: int
-
-
-class Call(NamedTuple):
-    """A composite call in the log, in its site's place: `whole` ns from its begin to its end."""
-
-    site: Site
-    home: Site
-    whole: int
-
-
-class Table:
-    """What one thread or task has waited: its log, and the cells of what was logged before."""
-
-    def __init__(self, name: str, owner: threading.Thread | asyncio.Task[Any] | None) -> None:
-        self.name = name
-        self.log: deque[Wait] = deque()
-        self.cells: dict[Site, Cell] = {}
-        self._owner = weakref.ref(owner) if owner is not None else None
-
-    def is_alive(self) -> bool:
-        """Whether more may be appended."""
-        owner = self._owner() if self._owner is not None else None
-        if isinstance(owner, threading.Thread):
-            return owner.is_alive()
-        return owner is not None and not owner.done()
 
 
 @dataclass(frozen=True)
@@ -110,16 +82,6 @@ class Figures(NamedTuple):
         return a_step(self.total_syncs, self.step_count, self.steady_syncs, self.steady_steps)
 
 
-class _Presence:
-    """Kept by one thread alone: it goes when that ends."""
-
-
-@dataclass
-class _Thread(threading.local):
-    table: Table | None = field(default=None)
-    presence: _Presence | None = field(default=None)
-
-
 class Recorder(Sink):
     """Counts waits by site, thread and step. A `hub.Logged` and `hub.Marked`.
 
@@ -145,10 +107,7 @@ class Recorder(Sink):
         self._in_use = in_use
         self._pace = Pace()
         self._lock = threading.RLock()  # a signal handler may read in the midst of anything
-        self._local = _Thread()
-        self._of_task: weakref.WeakKeyDictionary[asyncio.Task[Any], Table]
-        self._of_task = weakref.WeakKeyDictionary()
-        self._tables: list[Table] = []
+        self._tables = Tables(self.beat, self._lock, self._add_up, warmup)
         self._idle: dict[Site, int] = {}
         self._events: deque[Event] | None = deque(maxlen=timeline) if timeline else None
         self._boundaries: deque[int] = deque(maxlen=timeline or 1)
@@ -183,7 +142,7 @@ class Recorder(Sink):
         """A wait that began at `began` is over (at `now`; else just now)."""
         if now is None:
             now = self._clock()
-        table = self._table()
+        table = self._tables.current()
         table.log.append((site, began, now, self.beat.step))
         if self._events is not None or len(table.log) >= BATCH:
             self.settle()
@@ -202,13 +161,13 @@ class Recorder(Sink):
         waited = sum(part.end - part.begin for part in parts)
         call = Call(site, site.home, now - entered)
         step = min(first.step, self.beat.step)  # marks of the user's make the count start over
-        self._table().log.append((call, first.begin, first.begin + waited, step))
+        self._tables.current().log.append((call, first.begin, first.begin + waited, step))
         if self._events is not None:
             self.settle()
 
     def apart(self, site: Site, part: Part) -> None:
         """A part is a wait of its own."""
-        self._table().log.append((site, *part))
+        self._tables.current().log.append((site, *part))
         if self._events is not None:
             self.settle()
 
@@ -266,15 +225,13 @@ class Recorder(Sink):
     def take(self) -> Reading:
         """Read for the last time: what was recorded is with the reading alone from here on."""
         reading = self.read()
-        for table in self._tables:
-            table.cells = {}
-        self._tables = []
+        self._tables.forget()
         return reading
 
     def totals(self) -> Totals:
         """The sums so far; nobody waits for it, and other threads may be a wait ahead."""
         self.settle()
-        cells = [cell for table in list(self._tables) for cell in list(table.cells.values())]
+        cells = self._tables.cells()
         return Totals(
             sum(cell.count for cell in cells), sum(cell.stall for cell in cells), self.beat.step
         )
@@ -285,7 +242,7 @@ class Recorder(Sink):
             self._add_up()
             self._stand_ins_count()
             step = self.beat.step
-            cells = [cell for table in self._tables for cell in list(table.cells.values())]
+            cells = self._tables.cells()
             steady = max(step - self._warmup, 0)
             return Figures(
                 total_syncs=sum(cell.count for cell in cells),
@@ -419,52 +376,3 @@ class Recorder(Sink):
                 del table.cells[site]
         self._counts[True].clear()
         self._allowed[True].clear()
-
-    def _table(self) -> Table:
-        """The table of the task that runs, else of the thread."""
-        task = asyncio.current_task() if running_loop() is not None else None
-        table = self._of_task.get(task) if task is not None else None
-        if table is None:
-            table = self._table_of_task(task) if task is not None else self._table_of_thread()
-        return table
-
-    def _table_of_thread(self) -> Table:
-        table = self._local.table
-        if table is None:
-            thread = threading.current_thread()
-            table = self._local.table = Table(thread.name, thread)
-            with self._lock:
-                self._make_room()
-                self._tables.append(table)
-        if not self.beat.is_kept and not state.doing.loading:
-            self._local.presence = _Presence()
-            self.beat.keep(table.log, state.doing, self._local.presence)
-        return table
-
-    def _table_of_task(self, task: asyncio.Task[Any]) -> Table:
-        """Where too many tasks are under way to tell them apart, that of their thread."""
-        with self._lock:
-            has_room = self._make_room()
-            if has_room:
-                name = f"{threading.current_thread().name} {task.get_name()}"
-                table = self._of_task[task] = Table(name, task)
-                self._tables.append(table)
-        if not has_room:
-            table = self._of_task[task] = self._table_of_thread()
-        return table
-
-    def _make_room(self) -> bool:
-        if len(self._tables) >= THREADS:
-            self._merge_ended()
-        return len(self._tables) < THREADS
-
-    def _merge_ended(self) -> None:
-        """Add the tables of those that have ended up into one, so that memory stays bounded."""
-        self._add_up()
-        ended = [table for table in self._tables if not table.is_alive()]
-        total = Table("ended threads and tasks", None)
-        for table in ended:
-            for site, cell in table.cells.items():
-                cell = cell.settled(self.beat.step, self._warmup)
-                total.cells.setdefault(site, Cell(cell.first)).add(cell)
-        self._tables = [total, *(table for table in self._tables if table not in ended)]

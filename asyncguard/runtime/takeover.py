@@ -45,8 +45,8 @@ from types import (
 from typing import Any
 
 from asyncguard.model import AsyncguardError
+from asyncguard.runtime.detours import Function, detour
 
-Function = Callable[..., Any]
 Make = Callable[[Function], Function]
 
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
@@ -167,7 +167,7 @@ class _ByCode:
         return self._copy
 
     def lead_to(self, call: Function) -> None:
-        self._other = _detour(self._function.__code__.co_freevars, call)
+        self._other = detour(self._function.__code__.co_freevars, call)
         if self._is_taken:
             self._function.__code__ = self._other
         else:
@@ -357,41 +357,6 @@ def _flags(kind: type) -> ctypes.c_ulong:
     return ctypes.c_ulong.from_address(id(kind) + _FLAGS)
 
 
-_DETOUR = """
-def around({names}):
-    def detour(*args, **kwargs):
-        if 0: {use}
-        call = "call"
-        forget = "forget"
-        try:
-            return call(*args, **kwargs)
-        except BaseException as error:
-            forget(error)
-            raise
-"""
-
-
-@functools.cache  # for each choice of names, of which there are few
-def _template(free: tuple[str, ...]) -> CodeType:
-    """Code of a detour, for a function with these free variables.
-
-    Compiled from the text above and the names of variables alone, and never run as a module.
-    """
-    names = ", ".join(free)
-    code = compile(_DETOUR.format(names=names, use=names or "pass"), __file__, "exec")
-    for _ in ("around", "detour"):
-        code = next(inner for inner in code.co_consts if isinstance(inner, CodeType))
-    return code
-
-
-def _detour(free: tuple[str, ...], call: Function) -> CodeType:
-    """Code that calls `call` with all arguments, for a function with these free variables."""
-    code = _template(free)
-    objects = {"call": call, "forget": _forget_detour}
-    constants = (objects.get(c, c) if isinstance(c, str) else c for c in code.co_consts)
-    return code.replace(co_consts=tuple(constants))
-
-
 def _copy(function: FunctionType) -> FunctionType:
     """A function that does the same, and is called past the layers."""
     code, names = function.__code__, function.__globals__
@@ -402,11 +367,3 @@ def _copy(function: FunctionType) -> FunctionType:
     if "__wrapped__" in vars(function):
         copy.__wrapped__ = vars(function)["__wrapped__"]  # type: ignore[attr-defined]
     return copy
-
-
-def _forget_detour(error: BaseException) -> None:
-    """Take the detour's entry out of the traceback, so that it reads as without us."""
-    traceback = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
-        traceback = traceback.tb_next
-    error.__traceback__ = traceback

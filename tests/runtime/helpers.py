@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from asyncguard.model import TraceRecord
-from asyncguard.runtime import takeover
+from asyncguard.runtime import detours
 
 
 class Clock:
@@ -34,7 +34,7 @@ def counts(record: TraceRecord) -> dict[str, int]:
 def is_watched(thing: Any) -> bool:
     """Whether the calls of this object pass through a hook."""
     if isinstance(thing, types.FunctionType):
-        return thing.__code__.co_filename == takeover.__file__
+        return thing.__code__.co_filename == detours.__file__
     return type(thing) is not thing.__class__
 
 

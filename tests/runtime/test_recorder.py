@@ -8,8 +8,9 @@ import pytest
 
 from asyncguard import catalogue
 from asyncguard.runtime.hub import BATCH
-from asyncguard.runtime.recorder import STEP_WINDOW, THREADS, Recorder
+from asyncguard.runtime.recorder import STEP_WINDOW, Recorder
 from asyncguard.runtime.sites import Blocker, Site
+from asyncguard.runtime.tables import THREADS
 from tests.runtime.helpers import Clock
 
 

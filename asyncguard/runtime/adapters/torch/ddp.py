@@ -20,10 +20,10 @@ import torch
 from asyncguard import catalogue
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import HOST
+from asyncguard.runtime.detours import Function
 from asyncguard.runtime.faults import forget_this_frame
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.sites import Blocker
-from asyncguard.runtime.takeover import Function
 
 __all__ = ["Passes"]
 
