@@ -295,7 +295,6 @@ def is_rebound(code: Code, node: ast.expr, other: ast.expr) -> bool:
     return False
 
 
-Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
