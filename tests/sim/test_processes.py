@@ -63,11 +63,14 @@ class Held(Rows):
 
 
 def load(rows: Any, **options: Any) -> list[Any]:
-    return list(
-        torch.utils.data.DataLoader(
-            rows, num_workers=1, timeout=20, multiprocessing_context=FORK, **options
-        )
+    loader = torch.utils.data.DataLoader(
+        rows, num_workers=1, timeout=20, multiprocessing_context=FORK, **options
     )
+    batches = iter(loader)
+    try:
+        return list(batches)
+    finally:  # the collector would wait for workers whose queues have gone
+        batches._shutdown_workers()
 
 
 def test_a_forked_worker_is_of_the_host_only(simulated: Any) -> None:
