@@ -11,12 +11,10 @@ import pytest
 import asyncguard
 from tests.frameworks import require
 from tests.runtime.cuda_rows import is_told
+from tests.sim.rows import wrong
 
 torch = require("torch")
 waits = importlib.import_module("tests.sim.waits")
-
-
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
 @pytest.fixture(scope="module")
@@ -32,23 +30,23 @@ def trace_of(call: Callable[[Any], Any], device: str) -> asyncguard.Trace:
     return trace
 
 
-@pytest.mark.parametrize("name", waits.WAITS)
-def test_waits(name: str, simulated: None) -> None:
-    call, count, kind = waits.WAITS[name]
-    trace = trace_of(call, "cuda")
-    assert trace.total_syncs == count
-    assert {site.kind for site in trace.sites} == {kind}
-    assert {site.device for site in trace.sites} == {"cuda:0 (simulated)"}
-    assert all(site.path.endswith("waits.py") for site in trace.sites)
-    assert all(site.cpu_stall_ns > 0 for site in trace.sites)
-    calls = trace.record.extra["simulated"]["cuda_calls"]
-    assert set(calls) == {site.api for site in trace.sites}
+def test_what_waits_and_what_does_not(simulated: None) -> None:
+    def waits_as_often(name: str) -> None:
+        call, count, kind = waits.WAITS[name]
+        trace = trace_of(call, "cuda")
+        assert trace.total_syncs == count
+        assert {site.kind for site in trace.sites} == {kind}
+        assert {site.device for site in trace.sites} == {"cuda:0 (simulated)"}
+        assert all(site.path.endswith("waits.py") for site in trace.sites)
+        assert all(site.cpu_stall_ns > 0 for site in trace.sites)
+        calls = trace.record.extra["simulated"]["cuda_calls"]
+        assert set(calls) == {site.api for site in trace.sites}
 
+    def waits_not(name: str) -> None:
+        assert trace_of(waits.WAITS_NOT[name], "cuda").sites == ()
 
-@pytest.mark.parametrize("name", waits.WAITS_NOT)
-def test_waits_not(name: str, simulated: None) -> None:
-    trace = trace_of(waits.WAITS_NOT[name], "cuda")
-    assert trace.sites == ()
+    assert not wrong(waits.WAITS, waits_as_often)
+    assert not wrong(waits.WAITS_NOT, waits_not)
 
 
 def seen_by_torch(call: Callable[[Any], Any]) -> int:
@@ -70,16 +68,15 @@ def seen_by_torch(call: Callable[[Any], Any]) -> int:
 
 
 @pytest.mark.gpu
-@needs_gpu
-@pytest.mark.parametrize("name", waits.WAITS)
-def test_a_real_device_waits_as_often(name: str) -> None:
-    call, count, _ = waits.WAITS[name]
-    expected = 0 if name in waits.HIDDEN else count
-    assert is_told(seen_by_torch(call), expected, name in waits.LEAST)
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_a_real_device_waits_as_often() -> None:
+    def waits_as_often(name: str) -> None:
+        call, count, _ = waits.WAITS[name]
+        expected = 0 if name in waits.HIDDEN else count
+        assert is_told(seen_by_torch(call), expected, name in waits.LEAST)
 
+    def waits_not(name: str) -> None:
+        assert seen_by_torch(waits.WAITS_NOT[name]) == 0
 
-@pytest.mark.gpu
-@needs_gpu
-@pytest.mark.parametrize("name", waits.WAITS_NOT)
-def test_a_real_device_waits_as_little(name: str) -> None:
-    assert seen_by_torch(waits.WAITS_NOT[name]) == 0
+    assert not wrong(waits.WAITS, waits_as_often)
+    assert not wrong(waits.WAITS_NOT, waits_not)

@@ -7,8 +7,9 @@ from typing import Any
 import asyncguard
 from asyncguard.runtime import versions
 from tests.frameworks import require
-from tests.runtime.cuda_rows import ROWS, Row, values
+from tests.runtime.cuda_rows import ROWS, values
 from tests.runtime.helpers import counts
+from tests.sim.rows import wrong
 
 torch = require("torch")
 
@@ -21,23 +22,13 @@ SINCE_2_7 = {
 
 
 def test_the_rows_count_on_the_simulated_device(simulated: Any) -> None:
-    old = versions.matches(torch.__version__, "<2.7")
-    wrong = {}
-    for row in ROWS:
-        if not (old and row.call in SINCE_2_7):
-            expected = HOOKED.get(row.call, row.counts)
-            found = counted(row)
-            if found != expected:
-                wrong[row.call] = found, expected
-    assert not wrong
-
-
-def counted(row: Row) -> Any:
-    """How often each call has waited, or what it has raised."""
-    names = values(torch, lambda tensor: tensor.cuda(), lambda tensor: tensor.pin_memory())
-    try:
+    def counted(call: str) -> None:
+        row = rows[call]
+        names = values(torch, lambda tensor: tensor.cuda(), lambda tensor: tensor.pin_memory())
         with asyncguard.trace(depth=row.depth) as trace:
-            eval(row.call, names)
-    except Exception as error:  # noqa: BLE001  what is wrong with a row is told with the others'
-        return repr(error)
-    return counts(trace.record)
+            eval(call, names)
+        assert counts(trace.record) == HOOKED.get(call, row.counts)
+
+    old = versions.matches(torch.__version__, "<2.7")
+    rows = {row.call: row for row in ROWS if not (old and row.call in SINCE_2_7)}
+    assert not wrong(rows, counted)

@@ -14,6 +14,7 @@ import pytest
 
 from asyncguard.model import AsyncguardError
 from tests.frameworks import require
+from tests.sim.rows import wrong
 
 torch = require("torch")
 nn, F = torch.nn, torch.nn.functional
@@ -130,20 +131,23 @@ MIXED: dict[str, Make] = {
 }
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_it_is_on_the_device(name: str) -> None:
-    assert is_on(MADE[name]())
+def test_where_tensors_are() -> None:
+    def on_the_device(name: str) -> None:
+        assert is_on(MADE[name]())
+
+    def on_the_host(name: str) -> None:
+        assert is_off(HOME[name]())
+
+    assert not wrong(MADE, on_the_device)
+    assert not wrong(HOME, on_the_host)
 
 
-@pytest.mark.parametrize("name", HOME)
-def test_it_is_on_the_host(name: str) -> None:
-    assert is_off(HOME[name]())
+def test_devices_do_not_mix() -> None:
+    def refused(name: str) -> None:
+        with pytest.raises(RuntimeError, match="on the same device"):
+            MIXED[name]()
 
-
-@pytest.mark.parametrize("name", MIXED)
-def test_devices_do_not_mix(name: str) -> None:
-    with pytest.raises(RuntimeError, match="on the same device"):
-        MIXED[name]()
+    assert not wrong(MIXED, refused)
 
 
 def test_messages_are_those_of_cuda() -> None:
@@ -335,8 +339,10 @@ UNSUPPORTED: dict[str, Make] = {
 }
 
 
-@pytest.mark.parametrize("name", UNSUPPORTED)
-def test_what_is_not_supported_says_so_by_name(name: str) -> None:
-    with pytest.raises(AsyncguardError) as caught:
-        UNSUPPORTED[name]()
-    assert str(caught.value).startswith(f"{name} is not supported")
+def test_what_is_not_supported_says_so_by_name() -> None:
+    def refused(name: str) -> None:
+        with pytest.raises(AsyncguardError) as caught:
+            UNSUPPORTED[name]()
+        assert str(caught.value).startswith(f"{name} is not supported")
+
+    assert not wrong(UNSUPPORTED, refused)
