@@ -59,7 +59,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare with the baseline, update or prune it."""
-    from asyncguard.gate import baseline, basis, compare, soundness
+    from asyncguard.gate import compare, soundness
     from asyncguard.gate.accepted import Place, of_folder
     from asyncguard.lint.check import LintResult
     from asyncguard.render import gate as render
@@ -79,12 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = result.findings if sources else None
         output.write(_update(place, found, records, of_traces))
         return 0
-    accepted = baseline.load(place.path)
-    _require_accepted(place, accepted, bool(sources), bool(records))
-    if records:
-        remedy = f"record it as the baseline's was, or accept it with `{baseline.UPDATE}`"
-        soundness.require_steps(traces, records, accepted.sites or {})
-        basis.require_same(str(traces[0]), of_traces, place.shown, accepted.basis, remedy)
+    accepted = _accepted(place, sources, traces, records, of_traces)
     matched = compare.match_findings(
         result.findings, accepted.findings or {}, result.files, place.root
     )
@@ -96,15 +91,33 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         notes = findings.stale_note(place, [*matched.stale, *gone])
     name = arguments.output_format or (output.format if output.path else "text")
-    if name == "text":
-        if new or grown or not arguments.quiet:
-            shown = Path(place.shown)
-            output.write(render.verdict(shown, new, grown, _advice(), output.screen, notes))
-    else:
+    if name != "text":
         everything = (*new, *render.as_findings(grown, _codes(), _advice()))
         how = findings.How(output, name, quiet=arguments.quiet)
         findings.show(how, everything, result.files_checked, notes=notes)
+    elif new or grown or not arguments.quiet:
+        shown = Path(place.shown)
+        output.write(render.verdict(shown, new, grown, _advice(), output.screen, notes))
     return 1 if new or grown else 0
+
+
+def _accepted(
+    place: Place,
+    sources: Sequence[Path],
+    traces: Sequence[Path],
+    records: Sequence[TraceRecord],
+    of_traces: str,
+) -> Baseline:
+    """Load the baseline; raises AsyncguardError where it lacks what is to be compared with it."""
+    from asyncguard.gate import baseline, basis, soundness
+
+    accepted = baseline.load(place.path)
+    _require_accepted(place, accepted, bool(sources), bool(records))
+    if records:
+        remedy = f"record it as the baseline's was, or accept it with `{baseline.UPDATE}`"
+        soundness.require_steps(traces, records, accepted.sites or {})
+        basis.require_same(str(traces[0]), of_traces, place.shown, accepted.basis, remedy)
+    return accepted
 
 
 def _sorted(

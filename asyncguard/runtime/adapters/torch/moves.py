@@ -23,13 +23,20 @@ def destination(path: str, args: Args, kwargs: Kwargs) -> torch.Tensor | torch.d
     if name == "type_as" and len(args) > 1 and isinstance(args[1], torch.Tensor):
         return args[1]
     if name == "to":
-        other = args[1] if len(args) > 1 else kwargs.get("other")
-        if isinstance(other, torch.Tensor):
-            return other
-        device = private.parse_to(*args[1:], **kwargs)[0]
-        return args[0] if device is None else device
-    if name == "cuda":
-        given = args[1] if len(args) > 1 else kwargs.get("device")
-        index = f":{given}" if isinstance(given, int) else ""
-        return torch.device(f"cuda{index}" if given is None or index else given)
-    return None
+        return _of_to(args, kwargs)
+    return _of_cuda(args, kwargs) if name == "cuda" else None
+
+
+def _of_to(args: Args, kwargs: Kwargs) -> torch.Tensor | torch.device:
+    other = args[1] if len(args) > 1 else kwargs.get("other")
+    if isinstance(other, torch.Tensor):
+        return other
+    device: torch.device | None = private.parse_to(*args[1:], **kwargs)[0]
+    owner: torch.Tensor = args[0]
+    return owner if device is None else device
+
+
+def _of_cuda(args: Args, kwargs: Kwargs) -> torch.device:
+    given = args[1] if len(args) > 1 else kwargs.get("device")
+    index = f":{given}" if isinstance(given, int) else ""
+    return torch.device(f"cuda{index}" if given is None or index else given)
