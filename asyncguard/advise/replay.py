@@ -32,9 +32,7 @@ from asyncguard.timeline.program import (
     recorded,
 )
 
-READS = {
-    SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH, SyncKind.COMPOSITE,
-}  # fmt: skip
+READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH, SyncKind.COMPOSITE}
 KEPT = READS - {SyncKind.TEXT}  # whose value is still needed where it is not read any more
 STEPS = 200  # of the newest, that are replayed at most,
 ACTIONS = 20_000  # with so many actions in all

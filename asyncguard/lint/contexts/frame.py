@@ -274,9 +274,7 @@ class Frame:
         tables = self.analysis.knowledge.model_methods
         own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
         if not self.speculative and not own:
-            call = name, self.nest.context(), handed
-            if call not in self.named:
-                self.named[call] = self.line()
+            self.named.setdefault((name, self.nest.context(), handed), self.line())
 
     def guarded(self, guard: Guard | None, omitted: Dependence = INDEPENDENT) -> _Guarded:
         """Run a block under a guard, where these parameters have been left out."""
