@@ -100,7 +100,7 @@ def recover(
         _check_memory(device, error)
         if name in OTHERWISE:
             return OTHERWISE[name](*args, **kwargs)
-        if "not implemented for" in str(error):
+        if isinstance(error, NotImplementedError) or "not implemented for" in str(error):  # of 2.6
             other = _with_dtype(name, args) or _in_wider(name, run, args, kwargs)
             if other is not None:
                 return other()
