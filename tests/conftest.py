@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -15,6 +16,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How long an example takes, or the drawing of one, says how busy the machine is.
 settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any speed")
+
+
+def pytest_collection_finish() -> None:
+    """Search what the tests leave for cycles, and not each time what they have imported."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,7 +7,6 @@ each tensor, and the exception or exit status that it ends with.
 from __future__ import annotations
 
 import contextlib
-import gc
 import importlib
 import io
 import re
@@ -115,17 +114,10 @@ def compare(
 
 @contextlib.contextmanager
 def device_of(framework: str) -> Iterator[None]:
-    """Give programs of a framework what they need: for torch a simulated device.
-
-    Python does not look for cycles in what is imported by then: it would after each check.
-    """
+    """Give programs of a framework what they need: for torch a simulated device."""
     with asyncguard.simulate_cuda() if framework == "torch" else contextlib.nullcontext():
         importlib.import_module(framework)
-        gc.freeze()
-        try:
-            yield
-        finally:
-            gc.unfreeze()
+        yield
 
 
 def do(source: str) -> Did:

@@ -25,10 +25,6 @@ from tests.frameworks import require
 from tests.runtime.helpers import Clock, attributes, changed, counts
 
 torch = require("torch")
-from torch.utils._python_dispatch import (  # noqa: E402  only where there is a torch
-    TorchDispatchMode,
-    _get_current_dispatch_mode,
-)
 
 np = require("numpy")
 F = torch.nn.functional
@@ -781,25 +777,6 @@ def in_another_thread(function: Callable[[], Any]) -> None:
     thread = threading.Thread(target=function)
     thread.start()
     thread.join()
-
-
-def below_another_mode(function: Callable[[], Any]) -> None:
-    with TorchDispatchMode():
-        function()
-
-
-@pytest.mark.parametrize("stop", [in_another_thread, below_another_mode])
-def test_full_depth_that_cannot_leave_the_stack_goes_quiet(stop: Callable[..., Any]) -> None:
-    session = Session(frameworks=["torch"], depth="full").start()
-    stop(session.stop)
-    left = _get_current_dispatch_mode()
-    try:
-        below_python()
-        assert session.record().total_syncs == 0
-        assert vars(torch.Tensor).get("item") is None
-    finally:
-        left.__exit__(None, None, None)
-    assert _get_current_dispatch_mode() is None
 
 
 def test_full_depth_leaves_an_optimizers_counters_out() -> None:
