@@ -70,6 +70,10 @@ ALLOWED = {
     ("runtime/torch_private.py", IMPORTS): "modules of torch, by names of a table of its own",
     ("runtime/device/cupti.py", IMPORTS): "the bindings of CUPTI and CUDA",
     ("runtime/registry.py", IMPORTS): "the adapters, which are modules of the package",
+    ("sim/children.py", "import multiprocessing"): (
+        "children that the program itself spawns: the simulation is begun in them too"
+    ),
+    ("sim/storages.py", "import multiprocessing"): "asks whether the program is spawning a child",
     ("sim/entry.py", IMPORTS): "a module of the package",
     ("sim/libraries.py", IMPORTS): "a module of torch",
 }
