@@ -34,6 +34,7 @@ BLOCK = re.compile(
 )
 COMMENT = re.compile(r"<!-- (file|needs|not run|setup)(?::| *\n) *(.*?) *-->", re.DOTALL)
 TIMES = re.compile(r"[<~]?\d[\d,.]* ?(?:ns|us|ms|s|sec|%)(?![\w])")
+WARM = {"torch": "torch", "mxnet": warm.MXNET}
 ROOT = Path(__file__).parent.parent
 
 
@@ -127,9 +128,11 @@ def console(block: Block, where: str, folder: Path) -> None:
             steps.append((line[2:], []))
         elif steps:
             steps[-1][1].append(line)
-    bin_folders = [warm_commands(block.says.get("needs", "")), str(Path(sys.executable).parent)]
+    warm_folder = warm_commands(block.says.get("needs", ""))
+    bin_folders = [warm_folder, str(Path(sys.executable).parent)]
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment["COLUMNS"] = "80"  # as on a terminal
+    environment["PYTHON_EXEC"] = str(Path(warm_folder, "python"))  # for torchrun
     environment["PATH"] = os.pathsep.join([*bin_folders, environment["PATH"]])
     mark = "=== next command ==="
     script = "".join(
@@ -150,12 +153,8 @@ def console(block: Block, where: str, folder: Path) -> None:
 
 def warm_commands(needs: str) -> str:
     """The folder of `python` and `asyncguard` that hold what a block needs."""
-    modules = ["numpy", "asyncguard.cli"]
-    if "torch" in needs:
-        modules += ["torch", "torch._dynamo"]
-    elif "mxnet" in needs:
-        modules.append(warm.MXNET)
-    return warm.commands(*modules)
+    modules = [module for name, module in WARM.items() if name in needs]
+    return warm.commands(*modules[:1])
 
 
 def agrees(expected: list[str], output: str) -> bool:

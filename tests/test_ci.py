@@ -41,7 +41,7 @@ def repository(tmp_path: Path) -> Path:
 
 def shell(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a script as GitHub runs bash, with this environment's asyncguard on the path."""
-    folders = [warm.commands("numpy", "asyncguard.cli"), str(Path(sys.executable).parent)]
+    folders = [warm.commands(), str(Path(sys.executable).parent)]
     path = os.pathsep.join([*folders, os.environ["PATH"]])
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],

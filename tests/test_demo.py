@@ -22,7 +22,7 @@ def test_the_demo_lints_traces_and_gates(
     require("mxnet")
     require("torch")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "executable", warm.executable("torch", "torch._dynamo"))
+    monkeypatch.setattr(sys, "executable", warm.executable("torch"))
     status = cli.main(["demo"])
     out = "".join(capfd.readouterr())
     assert status == 0, out

@@ -29,7 +29,7 @@ LOOP = """
 def run(pytester: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
     """Run a test in a process of its own, where nothing of asyncguard is loaded."""
     pytester.makepyfile(LOOP + test)
-    python = warm.python("torch", "torch._dynamo", "pytest")  # an optimizer imports `_dynamo`
+    python = warm.python("torch")
     return pytester.run(*python, "-m", "pytest", "-p", "no:cacheprovider", *options)
 
 
@@ -173,7 +173,7 @@ WAITS = """
 
 def plain(pytester: pytest.Pytester, test: str, *options: str) -> pytest.RunResult:
     pytester.makepyfile(WAITS + test)
-    python = warm.python("torch", "torch._dynamo", "pytest")
+    python = warm.python("torch")
     return pytester.run(*python, "-m", "pytest", "-p", "no:cacheprovider", *options)
 
 

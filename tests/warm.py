@@ -27,17 +27,31 @@ import tempfile
 from pathlib import Path
 
 MXNET = "asyncguard.compat:import_mxnet"  # a function to call, for it needs names of NumPy's
+BASE = ("numpy", "asyncguard.cli.run")
+# One server for all that ask for torch: each takes its time to start.
+TORCH = (*BASE, "torch", "torch._dynamo", "torch.distributed", "pytest")
+PROGRAMS = {
+    "python": (),
+    "asyncguard": ("-m", "asyncguard"),
+    "torchrun": ("-m", "torch.distributed.run"),  # its children are those of PYTHON_EXEC
+}
 SERVER = Path(__file__).with_name("warm_server.py")
 CLIENT = Path(__file__).with_name("warm_client.py")
 
 
-@functools.cache
 def python(*modules: str) -> tuple[str, ...]:
-    """Return the command of a Python that holds these modules; the first call imports them."""
+    """Return the command of a Python that holds these modules, and with torch all that it needs."""
+    return _server(TORCH if "torch" in modules else tuple(sorted({*BASE, *modules})))
+
+
+@functools.cache
+def _server(modules: tuple[str, ...]) -> tuple[str, ...]:
+    """Start what processes are forked from; the first that asks imports the modules."""
     folder = tempfile.TemporaryDirectory(prefix="warm")
     path = str(Path(folder.name, "socket"))
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     begun_with = {name: environment[name] for name in environment if name.startswith("PYTHON")}
+    begun_with.pop("PYTHON_EXEC", None)
     server = subprocess.Popen(
         [sys.executable, str(SERVER), path, *modules],
         cwd="/", env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -48,13 +62,12 @@ def python(*modules: str) -> tuple[str, ...]:
     return sys.executable, "-I", "-S", str(CLIENT), path, json.dumps(begun_with)
 
 
-@functools.cache
 def commands(*modules: str) -> str:
-    """Return a folder that holds the programs `python` and `asyncguard`."""
+    """Return a folder that holds the programs `python`, `asyncguard` and `torchrun`."""
     command = python(*modules)
     folder = Path(command[4]).with_name("bin")
-    folder.mkdir()
-    for name, words in {"python": (), "asyncguard": ("-m", "asyncguard")}.items():
+    folder.mkdir(exist_ok=True)
+    for name, words in PROGRAMS.items():
         path = folder / name
         path.write_text(f'#!/bin/sh\nexec {shlex.join([*command, *words])} "$@"\n')
         path.chmod(0o755)

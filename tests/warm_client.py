@@ -11,15 +11,23 @@ def needs_its_own(arguments, begun_with):
     """Whether a program needs what only the start of an interpreter gives."""
     if not arguments or (arguments[0] not in ("-m", "-c") and not os.path.isfile(arguments[0])):
         return True
-    names = [name for name in os.environ if name.startswith("PYTHON") and name != "PYTHONPATH"]
-    return {name: os.environ[name] for name in names} != begun_with
+    given = {name: os.environ[name] for name in os.environ if name.startswith("PYTHON")}
+    for name in ("PYTHONPATH", "PYTHON_EXEC"):  # the second is torchrun's
+        given.pop(name, None)
+    return given != begun_with
 
 
 def main():
     path, begun_with, *arguments = sys.argv[1:]
-    if needs_its_own(arguments, json.loads(begun_with)):
+    unbuffered = arguments[:1] == ["-u"]
+    if needs_its_own(arguments[unbuffered:], json.loads(begun_with)):
         os.execv(sys.executable, [sys.executable, *arguments])
-    wanted = {"arguments": arguments, "folder": os.getcwd(), "environment": dict(os.environ)}
+    wanted = {
+        "arguments": arguments[unbuffered:],
+        "unbuffered": unbuffered,
+        "folder": os.getcwd(),
+        "environment": dict(os.environ),
+    }
     data = json.dumps(wanted).encode() + b"\n"
     server = socket.socket(socket.AF_UNIX)
     server.connect(path)

@@ -58,12 +58,15 @@ def keep(connection):
     os._exit(0)
 
 
-def become(arguments, folder, environment, base):
+def become(arguments, unbuffered, folder, environment, base):
     """Be what Python is when it has started with these arguments; return the code to run."""
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
     sys.orig_argv[:] = [sys.executable, *arguments]
+    if unbuffered:
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(write_through=True)
     kind, *rest = arguments
     paths = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
     main = types.ModuleType("__main__")

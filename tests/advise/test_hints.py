@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import asyncguard
 from asyncguard.advise import hints
 from asyncguard.engine import np
@@ -23,7 +25,7 @@ def test_where_nothing_is_missing_nothing_is_said() -> None:
 
 
 def test_a_trace_that_was_not_to_watch_what_was_imported_says_so() -> None:
-    with asyncguard.trace(frameworks=["torch"]) as trace:
+    with asyncguard.trace(frameworks=["tensorflow"]) as trace:
         np.ones(1).wait_to_read()
     (hint,) = hints(trace.record)
-    assert hint.startswith("The program imported engine, which this trace was not to watch")
+    assert re.match(r"The program imported .*\bengine\b.*, which this trace was not to watch", hint)

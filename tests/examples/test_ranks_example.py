@@ -16,9 +16,9 @@ SCRIPT = EXAMPLES / "ranks_straggler.py"
 
 def python(*arguments: object, folder: Path) -> str:
     done = subprocess.run(
-        [*warm.python("torch", "torch.distributed"), *map(str, arguments)],
+        [*warm.python("torch"), *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHON_EXEC": warm.executable("torch"), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=180,

@@ -59,7 +59,7 @@ def test_a_wait_that_the_line_cannot_do_without_is_for_audits_and_explanations(
     Path("train.py").write_text(SCALED.format(fused=""), encoding="utf-8")
     assert main(["check", "--no-cache", "train.py"]) == 0
     assert main(["check", "--no-cache", "--select", "ALL", "train.py"]) == 1
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert "`scaler.step(optimizer)` reads on the host whether gradients overflowed" in shown
     assert main(["explain", "train.py:8"]) == 0
     shown = " ".join(capsys.readouterr().out.split())

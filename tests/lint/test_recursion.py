@@ -144,7 +144,7 @@ def test_every_naming_of_the_files_finds_the_same(tmp_path: Path, expected: list
 def test_any_number_of_processes_finds_the_same(tmp_path: Path, expected: list[str]) -> None:
     for number, names in enumerate(SAMPLE):
         write(tmp_path / str(number), names, OTHERS)
-        for jobs in (2, 4):
+        for jobs in (2, 4) if number == 0 else (2,):
             assert found(tmp_path / str(number), names, jobs=jobs) == expected, (names, jobs)
 
 

@@ -49,6 +49,18 @@ class Program(NamedTuple):
     source: str
 
 
+@pytest.fixture(scope="module", autouse=True)
+def device() -> Iterator[None]:
+    """One simulated device for all programs of torch: to begin and to end it takes longest."""
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        yield
+    else:
+        with asyncguard.simulate_cuda():
+            yield
+
+
 def programs(kind: str) -> list[Any]:
     return [*_programs(kind)]
 
@@ -114,8 +126,6 @@ def run(program: Program, source: str, path: Path) -> Outcome:
     path.write_text(source, encoding="utf-8")
     module = load(path)
     with contextlib.ExitStack() as stack:
-        if program.framework == "torch":
-            stack.enter_context(asyncguard.simulate_cuda())
         trace = stack.enter_context(asyncguard.trace())
         stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
         value = getattr(module, program.name)("cuda")
@@ -232,7 +242,7 @@ def test_an_event_behind_a_copy_stalls_less_than_a_barrier(tmp_path: Path) -> No
     for name, source in (("before", COPIED), ("after", after)):
         path = tmp_path / f"{name}.py"
         path.write_text(source, encoding="utf-8")
-        with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
+        with asyncguard.trace() as trace:
             values.append(load(path).run("cuda"))
         stalls.append(sum(site.cpu_stall_ns for site in trace.sites))
     assert values[0] == values[1]
@@ -284,7 +294,7 @@ def test_a_value_of_the_step_before_stalls_less_and_comes_one_step_late(
     for name, source in (("before", LATE), ("after", done_as_shown(LATE))):
         path = tmp_path / f"{name}.py"
         path.write_text(source, encoding="utf-8")
-        with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
+        with asyncguard.trace() as trace:
             values.append(load(path).run("cuda"))
         told.append(capsys.readouterr().out.splitlines())
         stalls.append(sum(site.cpu_stall_ns for site in trace.sites))

@@ -46,7 +46,7 @@ REPAIRED = TRAIN.replace("loss.item()", "loss.detach().double()").replace(
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "executable", warm.executable("torch", "torch._dynamo"))
+    monkeypatch.setattr(sys, "executable", warm.executable("torch"))
     path = tmp_path / "train.py"
     path.write_text(TRAIN)
     return path
@@ -187,6 +187,7 @@ def test_what_lies_beside_the_folder_is_found(
     (tmp_path / "data" / "seed.txt").write_text("7")
     (tmp_path / "program").mkdir()
     monkeypatch.chdir(tmp_path / "program")
+    monkeypatch.setattr(sys, "executable", warm.executable("torch"))
     seed = 'int(open("../data/seed.txt").read())'
     text = TRAIN.replace("torch.manual_seed(0)", f"torch.manual_seed({seed})")
     Path("train.py").write_text(text)

@@ -47,7 +47,7 @@ def script(tmp_path: Path) -> Any:
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
     def start(words: list[str], *arguments: str, stdin: str = "", cold: bool = False) -> Ran:
-        python = [sys.executable] if cold else warm.python("numpy", "asyncguard.cli.run")
+        python = [sys.executable] if cold else warm.python()
         process = subprocess.run(
             [*python, *words, *arguments],
             cwd=tmp_path,

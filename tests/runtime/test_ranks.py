@@ -60,7 +60,7 @@ dist.destroy_process_group()
 
 
 def python() -> tuple[str, ...]:
-    return warm.python("torch", "torch.distributed")
+    return warm.python("torch")
 
 
 def launch(script: Path, ranks: int, output: Path, *arguments: str) -> list[str]:
