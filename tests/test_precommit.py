@@ -79,6 +79,7 @@ def repository(hook_repository: Path, tmp_path_factory: pytest.TempPathFactory) 
     install = [sys.executable, "-m", "pre_commit", "install"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PRE_COMMIT_HOME", str(tmp_path_factory.mktemp("pre-commit-home")))
+        patch.setenv("PIP_COMPILE", "0")  # only what the hook imports
         subprocess.run(install, cwd=scratch, check=True, capture_output=True)
         yield scratch
 

@@ -17,7 +17,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from asyncguard.demo import cache_directory
 from asyncguard.model import Applicability, CallSite, Confidence, Edit, Fix, Loop
 from asyncguard.render import FindingsReport, RuleText, Screen, formats
 from asyncguard.render.place import fingerprints, uri
@@ -180,7 +179,7 @@ def test_junit_is_xml_whatever_a_name_holds() -> None:
 def schema(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """The official schema, out of a source archive that pip downloads once."""
     name, version, member = SCHEMA
-    kept = cache_directory() / member
+    kept = Path(__file__).parents[2] / ".cache" / member
     if not kept.is_file():
         folder = tmp_path_factory.mktemp("schema")
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
