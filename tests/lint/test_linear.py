@@ -51,12 +51,15 @@ def calls_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], int]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_work_is_in_proportion_to_the_sites(shape: str, calls_of: Callable[[str], int]) -> None:
-    """As many sites again take as many calls again; at 240 sites that makes 5 % more at most."""
+    """As many sites again take as many calls again.
+
+    The orders of sets, which differ from process to process, make up to 1.5 %.
+    """
     few = 20 if shape == "nested" else 16  # so many make a group
     sources = [SHAPES[shape](few * times) for times in (1, 2, 3)]
     check_source(sources[-1], "train.py", SETTINGS)  # once before: names are classified once
     one, two, three = map(calls_of, sources)
-    assert three - two < (two - one) * 1.01
+    assert three - two < (two - one) * 1.03
 
 
 def test_nested_periods_are_not_run_again_for_each_level(calls_of: Callable[[str], int]) -> None:
