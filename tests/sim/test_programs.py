@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib.util
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import asyncguard
+from tests import warm
 from tests.sim.programs import PROGRAMS
 
 # How often each waits, counted by reading: what is moved to the device, read, masked and validated.
@@ -45,7 +45,7 @@ def test_a_script_of_accelerate_runs_as_it_is(name: str, tmp_path: Path) -> None
         pytest.skip("accelerate is not installed")
     script = Path(spec.origin).parent / "test_utils" / "scripts" / f"{name}.py"
     options = ["--sim", "cuda", "--quiet", "-o", "trace.json", str(script)]
-    command = [sys.executable, "-m", "asyncguard", "run", *options]
+    command = [*warm.python("torch"), "-m", "asyncguard", "run", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     sites = json.loads((tmp_path / "trace.json").read_text())["sites"]
