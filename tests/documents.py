@@ -152,7 +152,7 @@ def console(block: Block, where: str, folder: Path) -> None:
 
 
 def warm_commands(needs: str) -> str:
-    """The folder of `python` and `asyncguard` that hold what a block needs."""
+    """Return the folder of a `python` and an `asyncguard` that hold the framework of a block."""
     modules = [module for name, module in WARM.items() if name in needs]
     return warm.commands(*modules[:1])
 

@@ -62,6 +62,7 @@ def _server(modules: tuple[str, ...]) -> tuple[str, ...]:
     return sys.executable, "-I", "-S", str(CLIENT), path, json.dumps(begun_with)
 
 
+@functools.cache
 def commands(*modules: str) -> str:
     """Return a folder that holds the programs `python`, `asyncguard` and `torchrun`."""
     command = python(*modules)

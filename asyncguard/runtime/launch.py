@@ -351,9 +351,8 @@ class _Ending:
             before(number, frame)
             return
         signal.signal(number, signal.SIG_DFL)
-        signal.signal(
-            signal.SIGCHLD, lambda *_: None
-        )  # torch's raises where a loader's worker dies
+        # torch's handler raises where a loader's worker dies of the same signal.
+        signal.signal(signal.SIGCHLD, lambda *_: None)
         try:
             self.failed(128 + number)
             self.save()

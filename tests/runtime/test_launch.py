@@ -202,14 +202,13 @@ FORKING = """
 import multiprocessing as mp
 import os, signal, sys, threading, warnings
 
-def ends_at_once():
-    import time
-    time.sleep(60)
+def waits_for_a_signal():
+    signal.pause()
 
 if __name__ == "__main__":
     warnings.simplefilter("default")
     for _ in range(5):
-        child = mp.get_context("fork").Process(target=ends_at_once)
+        child = mp.get_context("fork").Process(target=waits_for_a_signal)
         child.start()
         child.terminate()
         child.join()

@@ -117,7 +117,7 @@ def operands(node: cst.BooleanOperation) -> list[cst.BaseExpression]:
 
 
 def _note_period(frame: Frame, test: cst.BaseExpression) -> None:
-    """Note of the innermost loop that a test asks for every n-th of its iterations."""
+    """Record in the innermost loop that a test holds in every n-th iteration only."""
     if frame.loops and counts_periods(frame.loops[-1].targets, test):
         loop = frame.loops[-1]
         loop.shape = loop.shape._replace(periodic=True)

@@ -179,8 +179,8 @@ def _united_by(code: Code, node: ast.AST, in_view: bool) -> Iterator[Names]:
 def is_shared_by(code: Code, stretch: Iterable[ast.stmt], name: str) -> bool:
     """Whether code plainly lets another variable, list or object hold what a variable holds.
 
-    A view of it counts, and a caller that is given it. Calls that are not known are believed to
-    keep nothing, so a repair that rests on this is unsafe.
+    A view of it counts, and so does handing it to the caller. Calls that are not known are
+    believed to keep nothing, so a repair that rests on this is unsafe.
     """
     found = Groups()
     for node in (node for part in stretch for node in flow.walk_own(part)):

@@ -151,7 +151,7 @@ def parts(node: ast.AST) -> frozenset[ast.AST]:
 
 @kept(OF_SCOPES)
 def parameters(scope: ast.AST) -> frozenset[str]:
-    """Return the names that a function is given by its caller."""
+    """Return the names of a function's parameters."""
     arguments = parsed.walk(scope.args) if isinstance(scope, (*FUNCTIONS, ast.Lambda)) else ()
     return frozenset(part.arg for part in arguments if isinstance(part, ast.arg))
 

@@ -59,7 +59,7 @@ def _held(code: Code, name: ast.Name) -> list[ast.expr] | None:
 
 
 def _entered(scope: ast.AST, name: str) -> list[ast.expr] | None:
-    """Return what `with tqdm(loader) as name` enters, which gives what it is over."""
+    """Return the `tqdm(loader)` of `with tqdm(loader) as name`, which gives its batches."""
     items = (node for node in flow.walk_own(scope) if isinstance(node, ast.withitem))
     return [
         item.context_expr

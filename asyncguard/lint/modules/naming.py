@@ -16,6 +16,11 @@ def module_name(path: Path, packages: dict[str, bool]) -> str:
     return ".".join(names if path.name == INIT else [*names, path.stem])
 
 
+def package_around(name: str, path: str) -> str:
+    """Return the package that relative imports of a file start from, by the file's module name."""
+    return name if os.path.basename(path) == INIT else name.rpartition(".")[0]
+
+
 def package_of(folder: str, packages: dict[str, bool], root: str = "") -> list[str]:
     """Return the names of the packages that a folder is, and is in, from the outermost on.
 

@@ -19,6 +19,7 @@ from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.importable import unbound
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
+from asyncguard.lint.source.imports import Imported
 from asyncguard.lint.syntax.signatures import parameters
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -328,6 +329,12 @@ def _stars(tree: ast.Module, package: str, known: Callable[[str], bool]) -> Iter
             module = absolute(node.level, node.module or "", package)
             if node.level or known(module):
                 yield module
+
+
+def module_of(imported: Imported, package: str) -> str:
+    """Return the full name of the module that an import in `package` names."""
+    name = imported.module.lstrip(".")
+    return absolute(len(imported.module) - len(name), name, package)
 
 
 def absolute(level: int, module: str, package: str) -> str:

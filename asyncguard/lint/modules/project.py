@@ -22,7 +22,7 @@ from asyncguard.lint.modules.copies import (
     source_among,
 )
 from asyncguard.lint.modules.leading import Leading
-from asyncguard.lint.modules.naming import INIT, is_package, module_name
+from asyncguard.lint.modules.naming import INIT, is_package, module_name, package_around
 from asyncguard.lint.modules.outline import Outline, OwnClass, outline, own_classes
 from asyncguard.lint.modules.screen import NEAR, Screen
 from asyncguard.lint.modules.summaries import Summaries
@@ -206,8 +206,7 @@ class Project:
         )
 
     def _package(self, path: str) -> str:
-        name = self.name(path)
-        return name if os.path.basename(path) == INIT else name.rpartition(".")[0]
+        return package_around(self.name(path), path)
 
     def over_budget(self) -> list[FileAnalysis]:
         """Return the modules whose trees should go: all but those that were asked for last."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from asyncguard import files
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.modules.naming import INIT
-from asyncguard.lint.modules.outline import absolute
+from asyncguard.lint.modules.naming import INIT, package_around
+from asyncguard.lint.modules.outline import module_of
 from asyncguard.lint.source.decode import SourceError, decode, frameworks_in, lines_with
 from asyncguard.lint.source.imports import Imported, imports_in
 
@@ -115,10 +115,8 @@ class ReExports:
 
     def _full(self, path: str, imported: Imported) -> str:
         """Return the full name of what is imported; a script finds what lies beside it."""
-        name = self.names.get(path, "")
-        package = name if os.path.basename(path) == INIT else name.rpartition(".")[0]
-        inner = imported.module.lstrip(".")
-        module = absolute(len(imported.module) - len(inner), inner, package)
+        package = package_around(self.names.get(path, ""), path)
+        module = module_of(imported, package)
         beside = f"{package}.{module}"
         if package and module not in self.modules and beside in self.modules:
             module = beside

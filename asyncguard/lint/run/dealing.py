@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from asyncguard import files
+from asyncguard.lint.modules.naming import package_around
+from asyncguard.lint.modules.outline import module_of
 from asyncguard.lint.run.pool import stretches
 from asyncguard.lint.source.imports import imports_in
 
@@ -87,14 +89,9 @@ class _Imports:
 
     def _imported(self, path: str, text: str) -> Iterator[str]:
         """Yield the checked files that a text imports, or imports from."""
-        package = self._names.get(path, "").split(".")
-        if not path.endswith("__init__.py"):
-            package.pop()
+        package = package_around(self._names.get(path, ""), path)
         for imported in imports_in(text):
-            module = imported.module.lstrip(".")
-            up = len(imported.module) - len(module)
-            base = [*package[: len(package) - up + 1], module] if up else [module]
-            name = ".".join(filter(None, base))
+            name = module_of(imported, package)
             for asked in (f"{name}.{imported.name}", name):
                 if asked in self._modules:
                     yield self._modules[asked]

@@ -41,7 +41,7 @@ class Plan(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What the text of a repair says of these reports."""
+        """The words about these reports in the text of a repair."""
         return "; it is reported every n-th step" if self.lines else ""
 
 
