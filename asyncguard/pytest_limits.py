@@ -15,7 +15,6 @@ from asyncguard import catalogue, files
 from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
 from asyncguard.places import place_of
 from asyncguard.render.summary import has_times
-from asyncguard.sim.entry import DEFAULT_PROFILE
 
 FORMAT = "asyncguard-tests"
 PLACES = 10  # named in one failure
@@ -23,7 +22,10 @@ PLACES = 10  # named in one failure
 
 @dataclass(frozen=True)
 class Limit:
-    """At most `n` waits in a test, or in each of its steps, on the simulated device `profile`."""
+    """At most `n` waits in a test, or in each of its steps, on the simulated device `profile`.
+
+    A profile "" is the one that the run has, else the default one; None: nothing is simulated.
+    """
 
     n: int
     per: str | None = None
@@ -33,11 +35,13 @@ class Limit:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one test waited: how often, and for how many nanoseconds (None: not known)."""
+    """What one phase of a test waited: how often, and how many nanoseconds (None: not known)."""
 
     name: str
+    phase: str  # pytest's: "setup" and "teardown" are the fixtures', "call" is the test's own body
     waits: int
     stall_ns: int | None
+    is_modelled: bool = False
 
 
 def of_marker(n: Any = None, per: Any = None, device: Any = None) -> Limit:
@@ -49,7 +53,7 @@ def of_marker(n: Any = None, per: Any = None, device: Any = None) -> Limit:
     kind, _, profile = str(device or "").partition(":")
     if device is not None and kind != "sim":
         raise ValueError(f'device is None, "sim" or "sim:PROFILE", not {device!r}')
-    return Limit(n, per, None if device is None else profile or DEFAULT_PROFILE)
+    return Limit(n, per, None if device is None else profile)
 
 
 def counted(record: TraceRecord) -> list[SiteStats]:
@@ -57,11 +61,12 @@ def counted(record: TraceRecord) -> list[SiteStats]:
     return [site for site in record.sites if site.allowed is None]
 
 
-def cost(name: str, record: TraceRecord) -> Cost:
-    """What a test's body waited."""
+def cost(name: str, phase: str, record: TraceRecord) -> Cost:
+    """What a phase of a test waited."""
     sites = counted(record)
     stall = sum(site.cpu_stall_ns for site in sites) if has_times(record) else None
-    return Cost(name, sum(site.count for site in sites), stall)
+    waits = sum(site.count for site in sites)
+    return Cost(name, phase, waits, stall, record.basis == "modelled")
 
 
 def excess(record: TraceRecord, limit: Limit) -> str:

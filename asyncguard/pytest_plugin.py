@@ -1,4 +1,4 @@
-"""The pytest plugin: limits on waiting as markers, a trace as a fixture, and a look at a whole run.
+"""The pytest plugin: limits on waiting as markers, a trace as a fixture, and whole suites.
 
 @pytest.mark.max_syncs(2)               # in the whole test
 @pytest.mark.max_syncs(1, per="step")   # in each step; the first of several is warm-up
@@ -7,31 +7,33 @@ def test_train(sync_trace): ...         # the trace of the test's own body
 
 pytest --asyncguard                     # a table of the costliest tests; stored limits hold
 pytest --asyncguard-update              # store what each test waits now as its limit
+pytest --asyncguard-sim                 # the whole suite on a simulated CUDA device
 
 In the ini file: `asyncguard_max_syncs` is the limit of each test that has none of its own,
-`asyncguard_limits` the file with the stored ones.
+`asyncguard_limits` the file with the stored ones, `asyncguard_sim` the profile to simulate.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
 import pytest
 
 import asyncguard
-from asyncguard import pytest_limits
+from asyncguard import pytest_device, pytest_limits
 from asyncguard.model import AsyncguardError
 from asyncguard.pytest_limits import Cost, Limit
 from asyncguard.render.words import duration
+from asyncguard.sim.entry import DEFAULT_PROFILE, simulated
 
 SHOWN = 10  # tests in the table
 PROPERTY = "asyncguard"  # of a test's report: its cost, on its way from a worker of xdist
-_SIMULATED = pytest.StashKey[contextlib.ExitStack]()
+_AROUND = pytest.StashKey[contextlib.ExitStack]()  # a test and its fixtures
 _LIMIT = pytest.StashKey[Limit]()
-_COST = pytest.StashKey["Cost"]()
+_COSTS = pytest.StashKey[dict[str, Cost]]()  # by phase
 _RUN = pytest.StashKey["_Run"]()
 
 
@@ -97,6 +99,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--asyncguard-update", action="store_true", default=False,
         help="store how often each test waits now as its limit",
     )  # fmt: skip
+    group.addoption(
+        pytest_device.OPTION, metavar="PROFILE", nargs="?", const=DEFAULT_PROFILE, default=None,
+        help="run the whole suite on a simulated CUDA device, without a GPU: "
+        f"{DEFAULT_PROFILE} (default), h100, a100, rtx4090, t4, or a TOML file",
+    )  # fmt: skip
+    parser.addini(
+        pytest_device.SETTING, "the profile of the CUDA device to simulate for the whole suite",
+        default="",
+    )  # fmt: skip
     parser.addini(
         "asyncguard_max_syncs", "how often a test without a limit of its own may wait", default=""
     )
@@ -106,8 +117,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )  # fmt: skip
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Simulate the device that the suite is to run on, before any of it is imported."""
+    pytest_device.begin(early_config)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say on what the suite runs."""
+    return pytest_device.header(config)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and read the settings."""
+    pytest_device.begin(config)  # where a conftest.py has loaded this plugin
+    pytest_device.require_one_process(config)
     config.addinivalue_line(
         "markers",
         "max_syncs(n, per=None, device=None): fail if the test waits for the device more than n "
@@ -127,43 +151,59 @@ def sync_trace() -> Generator[asyncguard.Trace, None, None]:
         yield trace
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
+@pytest.hookimpl(wrapper=True, trylast=True)  # within pytest's own, whose teardown needs them
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
     """Find the limit of a test; put its simulated device in place, ahead of its fixtures."""
-    limit = item.config.stash[_RUN].limit(item)
-    if limit is None:
-        return
-    item.stash[_LIMIT] = limit
+    run = item.config.stash[_RUN]
+    limit = run.limit(item)
+    around = item.stash[_AROUND] = contextlib.ExitStack()
+    if limit is not None:
+        item.stash[_LIMIT] = limit
+        _simulate(item, limit, around)
+    if not run.traces:
+        return (yield)
+    item.stash[_COSTS] = {}
+    around.enter_context(asyncguard.trace())  # hooks stay in place from phase to phase
+    with _costing(item, "setup"):
+        return (yield)
+
+
+def _simulate(item: pytest.Item, limit: Limit, around: contextlib.ExitStack) -> None:
+    """Put the device in place that the limit of a test speaks of, if any."""
     if limit.profile is not None:
-        simulated = item.stash[_SIMULATED] = contextlib.ExitStack()
         try:
-            simulated.enter_context(asyncguard.simulate_cuda(limit.profile))
+            around.enter_context(simulated(limit.profile))
         except AsyncguardError as error:
             raise _refusal(item, str(error)) from None
+
+
+@contextlib.contextmanager
+def _costing(item: pytest.Item, phase: str) -> Generator[asyncguard.Trace, None, None]:
+    """Trace a phase of a test; where all tests are traced, keep what it cost."""
+    with asyncguard.trace(warmup=0) as trace:
+        yield trace
+    if _COSTS in item.stash:
+        item.stash[_COSTS][phase] = pytest_limits.cost(item.nodeid, phase, trace.record)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     """Take the simulated device away, after the test's fixtures."""
-    try:
-        return (yield)
-    finally:
-        if _SIMULATED in item.stash:
-            item.stash[_SIMULATED].close()
-            del item.stash[_SIMULATED]
+    with item.stash.get(_AROUND, contextlib.ExitStack()):
+        if _COSTS not in item.stash:
+            return (yield)
+        with _costing(item, "teardown"):
+            return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Trace a test that has a limit, or each one, and fail it if it waits more often."""
     limit = item.stash.get(_LIMIT, None)
-    run = item.config.stash[_RUN]
-    if limit is None and not run.traces:
+    if limit is None and _COSTS not in item.stash:
         return (yield)
-    with asyncguard.trace(warmup=0) as trace:
+    with _costing(item, "call") as trace:
         result = yield
-    if run.traces:
-        item.stash[_COST] = pytest_limits.cost(item.nodeid, trace.record)
     if limit is None:
         return result
     if faults := trace.record.faults:
@@ -177,10 +217,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Give the report of a test its cost: under xdist it is all that reaches us."""
+    """Give the report of a phase its cost: under xdist it is all that reaches us."""
     report = yield
-    if call.when == "call" and _COST in item.stash:
-        report.user_properties.append((PROPERTY, list(astuple(item.stash[_COST]))))
+    cost = item.stash.get(_COSTS, {}).get(call.when)
+    if cost is not None:
+        report.user_properties.append((PROPERTY, list(astuple(cost))))
     return report
 
 
@@ -192,30 +233,29 @@ class _Collector:
         self._failed: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take in a test's cost."""
-        costs = [_cost(value) for name, value in report.user_properties if name == PROPERTY]
-        if report.when == "call" and costs:
-            self._run.costs += costs
-            if report.failed:
-                self._failed.add(report.nodeid)
+        """Take in the cost of a phase of a test."""
+        properties = report.user_properties
+        self._run.costs += [_cost(value) for name, value in properties if name == PROPERTY]
+        if report.failed:
+            self._failed.add(report.nodeid)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the costliest tests, and store the limits if that was asked for."""
         waiting = sorted((cost for cost in self._run.costs if cost.waits), key=_weight)
         terminalreporter.section("asyncguard: tests that wait most")
         for cost in waiting[:SHOWN]:
-            stall = "" if cost.stall_ns is None else f"{duration(cost.stall_ns):>9}"
-            terminalreporter.write_line(f"{stall}{cost.waits:>9,} x  {cost.name}")
-        rest = waiting[SHOWN:]
-        total = sum(cost.waits for cost in waiting)
-        more = f"; {len(rest)} more tests wait" if rest else ""
-        terminalreporter.write_line(f"{total:,} waits in {len(self._run.costs):,} tests{more}")
+            terminalreporter.write_line(_line(cost))
+        terminalreporter.write_line(_total(self._run.costs, len(waiting[SHOWN:])))
         if self._run.updates:
             terminalreporter.write_line(self._store())
 
     def _store(self) -> str:
         """Store what tests that did not fail wait now; the limits of other tests stay."""
-        now = {cost.name: cost.waits for cost in self._run.costs if cost.name not in self._failed}
+        now = {
+            cost.name: cost.waits
+            for cost in _bodies(self._run.costs)
+            if cost.name not in self._failed
+        }
         path: Path = self._run.path
         try:
             pytest_limits.save(path, {**self._run.stored, **now})
@@ -228,6 +268,29 @@ def _weight(cost: Cost) -> tuple[int, int, str]:
     return -(cost.stall_ns or 0), -cost.waits, cost.name
 
 
+def _bodies(costs: Iterable[Cost]) -> list[Cost]:
+    """The costs of tests without their fixtures."""
+    return [cost for cost in costs if cost.phase == "call"]
+
+
+def _line(cost: Cost) -> str:
+    """How long a test waits, how often, and whether it is its fixtures that do."""
+    stall = "" if cost.stall_ns is None else f"{duration(cost.stall_ns):>9}"
+    basis = " modelled" if cost.is_modelled and stall else ""
+    phase = "" if cost.phase == "call" else f" ({cost.phase})"
+    return f"{stall}{basis}{cost.waits:>9,} x  {cost.name}{phase}"
+
+
+def _total(costs: Sequence[Cost], hidden: int) -> str:
+    """The sum over all tests; `hidden`: how many that wait the table does not show."""
+    waits = sum(cost.waits for cost in costs)
+    bodies = _bodies(costs)
+    others = waits - sum(cost.waits for cost in bodies)
+    fixtures = f", {others:,} of them in fixtures" if others else ""
+    more = f"; {hidden} more tests wait" if hidden else ""
+    return f"{waits:,} waits in {len(bodies):,} tests{fixtures}{more}"
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Gather costs, but not in a worker of xdist: its reports go on to who started it."""
     run = session.config.stash[_RUN]
@@ -238,5 +301,4 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def _cost(value: object) -> Cost:
     """A cost as it arrives in a report."""
     assert isinstance(value, list)
-    name, waits, stall = value
-    return Cost(name, waits, stall)
+    return Cost(*value)

@@ -59,6 +59,7 @@ FLOORS = [
         "cli.tune",
         "lsp",
         "notebook",
+        "pytest_device",
         "pytest_limits",
     },
     {"cli.gate", "cli.others", "cli.run"},
@@ -151,8 +152,9 @@ def test_every_public_name_loads() -> None:
 
 
 def test_reports_and_the_pytest_plugin_load_nothing_of_the_runtime() -> None:
-    names = "asyncguard.render.summary, asyncguard.pytest_limits, asyncguard.gate.basis"
-    loaded = "[name for name in sys.modules if name.startswith('asyncguard.runtime.')]"
+    names = "asyncguard.render.summary, asyncguard.pytest_plugin, asyncguard.gate.basis"
+    heavy = "('asyncguard.runtime.', 'asyncguard.sim.simulation', 'torch')"
+    loaded = f"[name for name in sys.modules if name.startswith({heavy})]"
     done = subprocess.run(
         [sys.executable, "-c", f"import sys, {names}; print({loaded})"],
         capture_output=True, text=True, check=True,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from importlib.util import find_spec
+
 import pytest
 
 from asyncguard.pytest_limits import of_marker
@@ -397,3 +400,166 @@ def test_too_many_waits_name_the_step_and_the_advice(pytester: pytest.Pytester) 
     )
     done.assert_outcomes(failed=1)
     done.stdout.fnmatch_lines(["*2 waits in step 2, limit 1*", "*help: *"])
+
+
+SUITE_CONFTEST = """
+    import pytest, torch
+
+    DEVICES = ["cpu", *(f"cuda:{index}" for index in range(torch.cuda.device_count()))]
+
+    @pytest.fixture(scope="session")
+    def model():
+        return torch.nn.Linear(4, 2).to("cuda")
+
+    @pytest.fixture(scope="package")
+    def table():
+        return torch.arange(6).cuda()
+
+    @pytest.fixture(params=DEVICES)
+    def device(request):
+        return torch.device(request.param)
+
+    @pytest.fixture(autouse=True)
+    def seeded():
+        torch.cuda.manual_seed_all(0)
+        yield
+        torch.ones(1, device=DEVICES[-1]).item()
+"""
+SUITE = """
+    import pytest, torch
+
+    DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+    on_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+
+    @pytest.fixture(scope="module")
+    def weights():
+        return torch.ones(3, device=DEVICE)
+
+    class TestKept:
+        @pytest.fixture(scope="class")
+        @classmethod
+        def total(cls, weights):
+            return weights.sum()
+
+        @on_cuda
+        def test_first(self, total, weights):
+            assert total.is_cuda and weights.device == total.device
+            total.item()
+
+        @on_cuda
+        def test_second(self, total, weights, table):
+            assert (total + weights).is_cuda and table.is_cuda
+
+    @on_cuda
+    def test_model(model, device, tmp_path):
+        x = torch.ones(5, 4, device=device)
+        model(x.to("cuda")).sum().backward()
+
+    @on_cuda
+    @pytest.mark.max_syncs(0, device="sim")
+    def test_any_profile(model):
+        model(torch.ones(1, 4, device="cuda"))
+
+    @on_cuda
+    @pytest.mark.max_syncs(0, device="sim:a100")
+    def test_same_profile(model):
+        assert "A100" in torch.cuda.get_device_name()
+        model(torch.ones(1, 4, device="cuda"))
+
+    @pytest.mark.max_syncs(9, device="sim:t4")
+    def test_other_profile():
+        assert "T4" in torch.cuda.get_device_name()
+"""
+
+
+def suite(pytester: pytest.Pytester, *options: str, test: str = SUITE) -> pytest.RunResult:
+    """Run a suite with fixtures of every scope, most of it for CUDA alone."""
+    pytester.makeconftest(SUITE_CONFTEST)
+    pytester.makepyfile(test_suite=test)
+    python = warm.python("torch")
+    return pytester.run(*python, "-m", "pytest", "-p", "no:cacheprovider", *options)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_whole_suite_runs_on_a_simulated_device(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    if workers:
+        pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    done = suite(pytester, "--asyncguard", "--asyncguard-sim=a100", *workers)
+    done.assert_outcomes(passed=6, errors=1)
+    shown = done.stdout.str()
+    assert "asyncguard: simulated CUDA device (profile a100)" in shown
+    refused = "max_syncs: NVIDIA A100-SXM4-80GB (profile a100) is being simulated already"
+    assert refused in shown
+    assert "name the same profile, or none" in shown
+    first = [line for line in shown.splitlines() if "::TestKept::test_first" in line]
+    assert all(" modelled " in line for line in first)
+    assert [line.split("test_first")[1] for line in first] == ["", " (teardown)"]
+    if not workers:  # each worker has a model and a table of its own
+        assert "11 waits in 6 tests, 9 of them in fixtures" in shown
+
+
+def test_the_ini_file_may_say_what_a_suite_runs_on(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nasyncguard_sim = h100\n")
+    name = """
+    import torch
+    assert "H100" in torch.cuda.get_device_name()
+
+    def test_it():
+        assert torch.cuda.is_available()
+"""
+    suite(pytester, test=name).assert_outcomes(passed=1)
+    done = suite(pytester, "--asyncguard-sim=h200", test=name)
+    assert "H200" in done.stdout.str()  # the command line comes first
+    done = suite(pytester, "-o", "asyncguard_sim=", "--asyncguard", "-k", "not other")
+    done.assert_outcomes(skipped=5, deselected=1)
+    assert "simulated" not in done.stdout.str()
+    assert "modelled" not in done.stdout.str()
+
+
+def test_what_cannot_be_simulated_is_a_mistaken_call(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(without_torch="import sys; sys.modules['torch'] = None")
+    pytester.makepyfile(
+        with_a_gpu="""
+        import torch
+        torch._C._cuda_getDeviceCount = lambda: 1
+        torch.cuda.is_available = lambda: True
+        """
+    )
+    pytester.makepyfile(test_it="def test_it(): pass")
+    said = {
+        ("--asyncguard-sim=none",): "--asyncguard-sim=none: unknown profile 'none'; one of a100,",
+        ("--asyncguard-sim", "test_it.py"): "write `--asyncguard-sim=h200 test_it.py`",
+        ("--asyncguard-sim=mine.toml",): "mine.toml: cannot read the profile",
+        ("-o", "asyncguard_sim=none"): "asyncguard_sim = none in the ini file: unknown profile",
+        ("-p", "without_torch", "--asyncguard-sim"): "needs torch: pip install torch",
+        ("-p", "with_a_gpu", "--asyncguard-sim"): "hide it (CUDA_VISIBLE_DEVICES=)",
+    }
+    for options, message in said.items():
+        python = warm.python("torch")
+        done = pytester.run(*python, "-m", "pytest", "-p", "no:cacheprovider", *options)
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        assert message in done.stderr.str()
+        assert "Traceback" not in done.stderr.str() + done.stdout.str()
+
+
+def test_a_suite_under_run(pytester: pytest.Pytester) -> None:
+    """Under `asyncguard run`: its device is used, and workers are refused."""
+    pytester.makeconftest(SUITE_CONFTEST)
+    pytester.makepyfile(test_suite=SUITE)
+    command = (*warm.python("torch"), "-m", "asyncguard", "run", "-q", "-o", "trace.json")
+    tests = "-m", "pytest", "-p", "no:cacheprovider"
+    done = pytester.run(*command, "--sim", "cuda:a100", "--lines", *tests, "--asyncguard-sim=a100")
+    done.assert_outcomes(passed=6, errors=1)
+    record = json.loads((pytester.path / "trace.json").read_text())
+    assert record["basis"] == "modelled"
+    waits = {site["path"] for site in record["sites"]}
+    assert waits == {"conftest.py", "test_suite.py"} <= set(record["extra"]["lines"])
+    done = pytester.run(*command, *tests, "--asyncguard-sim")
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "of a whole program, `asyncguard run --sim cuda`" in done.stderr.str()
+    if find_spec("xdist"):
+        done = pytester.run(*command, "--sim", "cuda", *tests, "-n", "2")
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        assert "add `-n 0`; or" in done.stderr.str()

@@ -65,6 +65,9 @@ class Target:
         return ("-m " if self.is_module else "") + shlex.join(self.argv)
 
 
+running: list[Target] = []  # what `run` runs in this process, for others to ask
+
+
 def run(
     target: Target,
     output: Path,
@@ -107,6 +110,7 @@ def run(
     with neighbours.away():
         ending.begin()
     neighbours.step_aside()
+    running.append(target)
     try:
         start()
     except SystemExit as error:
@@ -123,6 +127,7 @@ def run(
         _print_as_interpreter(error)
         return 1
     finally:
+        running.remove(target)
         ending.script_ended()
     return 0
 

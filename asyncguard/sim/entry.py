@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -48,6 +48,25 @@ def simulate_cuda(
         raise AsyncguardError("simulate_cuda() needs torch: pip install torch") from error
     made: AbstractContextManager[Any] = simulation.Simulation(profile, devices, host)
     return made
+
+
+def simulated(profile: str = "") -> AbstractContextManager[Any]:
+    """Be within a simulation: the one that is running, else a new one.
+
+    profile: as for `simulate_cuda`; "": whichever is running, else the default one.
+
+    Raises AsyncguardError where another profile is being simulated, and as `simulate_cuda` does.
+    """
+    running = getattr(import_module("asyncguard.runtime.simulated").present.model, "machine", None)
+    if running is None:
+        return simulate_cuda(profile or DEFAULT_PROFILE)
+    if profile and import_module("asyncguard.sim.profiles").load(profile) != running.profile:
+        raise AsyncguardError(
+            f"{running.profile.device_name} (profile {running.profile.name}) is being simulated"
+            f" already, for the whole program, so {profile!r} cannot be: name the same profile, or"
+            " none"
+        )
+    return nullcontext()
 
 
 def begin(profile: Any, devices: int, host: str) -> None:

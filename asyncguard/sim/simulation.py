@@ -107,7 +107,8 @@ class Simulation:
         if hub.generation:
             raise AsyncguardError(
                 "enter simulate_cuda() before traces and limits: they run on its virtual clock;"
-                " in tests, give the marker max_syncs device='sim'"
+                " in tests, give the marker max_syncs device='sim'; of a whole program,"
+                " `asyncguard run --sim cuda`"
             )
         if torch.cuda.is_available():
             raise AsyncguardError(
