@@ -1,11 +1,10 @@
 """What a fresh installation must do, with nothing but the wheel: `python tests/smoke.py`."""
 
-import contextlib
-import io
 import os
 import subprocess
 import sys
 import tempfile
+import traceback
 from pathlib import Path
 
 TRAIN = """\
@@ -33,7 +32,7 @@ COMMANDS = (
     (["run", "engine.py"], 1, "pip install 'asyncguard[engine]'"),
     (["run", "otel.py"], 1, "pip install 'asyncguard[otel]'"),
 )
-ALONE = (["check", "."], ["rules"], ["lsp"])
+ALONE = (["check", "."], ["run", "-o", "trace.json", "plain.py"])  # as a user starts them
 FILES = {
     "train.py": TRAIN,
     "plain.py": "print('hello')\n",
@@ -43,23 +42,35 @@ FILES = {
 }
 
 
-def in_process(arguments, folder):
-    """Run a command as a user does; return its exit status and all that it says."""
+def alone(arguments, folder):
+    """Run a command in a process of its own; return its exit status and all that it says."""
     command = [sys.executable, "-m", "asyncguard", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
 
 
-def here(arguments, folder):
-    """Run a command in this process."""
+def forked(arguments, folder):
+    """Run a command in a copy of this process, which does not start Python again."""
     from asyncguard.cli import main
 
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        os.chdir(folder)
-        status = main(arguments)
-        os.chdir(os.path.dirname(folder))
-    return status, said.getvalue()
+    with tempfile.TemporaryFile() as said:
+        pid = os.fork()
+        if pid == 0:
+            os.chdir(folder)
+            for number in (1, 2):
+                os.dup2(said.fileno(), number)
+            status = 3
+            try:
+                status = main(arguments)
+            except SystemExit as error:
+                status = error.code
+            except BaseException:  # noqa: BLE001  (it is told)
+                traceback.print_exc()
+            sys.stdout.flush()
+            os._exit(status)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        said.seek(0)
+        return status, said.read().decode()
 
 
 def main() -> int:
@@ -69,9 +80,8 @@ def main() -> int:
         for name, text in FILES.items():
             Path(folder, name).write_text(text)
         for arguments, status, said in COMMANDS:
-            # One of each is a process of its own; others would only start Python again.
-            alone = arguments in ALONE or arguments[0] == "run"
-            ended, output = (in_process if alone else here)(arguments, folder)
+            run = alone if arguments in ALONE else forked
+            ended, output = run(arguments, folder)
             if ended != status or said not in output:
                 wrong += 1
                 print(f"{' '.join(arguments)}: exit status {ended}, not {status}, saying")

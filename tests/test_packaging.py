@@ -17,6 +17,9 @@ from pathlib import Path
 import pytest
 import tomli
 
+from asyncguard.demo import LIBRARY
+from tests.smoke import TRAIN
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -34,54 +37,40 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
     return folder
 
 
-def build(source: Path, target: Path, *options: str, **environment: str) -> Path:
-    """Build a wheel."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", *options]
-    command += ["-w", str(target), str(source)]
-    subprocess.run(command, check=True, env={**os.environ, **environment})
-    (built,) = target.glob("*.whl")
-    return built
-
-
 @pytest.fixture(scope="session")
-def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("build")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The source distribution and, made from it, wheels in `pure`, `compiled`, `no_compiler`."""
+    pytest.importorskip("setuptools", minversion="77")
 
     def make(folder: Path) -> None:
-        command = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", str(folder)]
-        subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
+        command = [sys.executable, str(ROOT / "tests" / "builds.py"), str(ROOT), str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
-    (built,) = once(tmp_path_factory, "sdist", make).glob("*.tar.gz")
-    return built
+    return once(tmp_path_factory, "built", make)
 
 
 @pytest.fixture
-def source(sdist: Path, tmp_path: Path) -> Path:
-    """The project as its source distribution has it: nothing is built in the checkout."""
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path / "source")
-    (folder,) = Path(tmp_path, "source").iterdir()
-    return folder
+def sdist(built: Path) -> Path:
+    (archive,) = built.glob("*.tar.gz")
+    return archive
 
 
-@pytest.fixture(scope="session")
-def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def wheel(built: Path) -> Path:
     """The wheel for every interpreter and platform."""
-
-    def make(folder: Path) -> None:
-        build(sdist, folder, ASYNCGUARD_PURE_PYTHON="1")
-
-    (built,) = once(tmp_path_factory, "wheel", make).glob("*.whl")
-    return built
+    return wheel_in(built / "pure")
 
 
-def environment(interpreter: str, venv: Path, *packages: str) -> Path:
-    """Make an environment that holds these packages; return its interpreter."""
-    subprocess.run([interpreter, "-m", "venv", "--without-pip", str(venv)], check=True)
-    python = venv / "bin" / "python"
+def wheel_in(folder: Path) -> Path:
+    (archive,) = folder.glob("*.whl")
+    return archive
+
+
+def install(python: Path, *packages: str) -> None:
+    """Install packages in the environment of an interpreter, which needs no pip of its own."""
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
     subprocess.run([*pip, "--no-compile", *packages], check=True)
-    return python
 
 
 def test_one_wheel_is_for_every_platform(wheel: Path) -> None:
@@ -98,24 +87,19 @@ def compiler() -> str | None:
 
 @pytest.mark.skipif(compiler() is None, reason="there is no C compiler, or no Python.h")
 def test_where_there_is_a_compiler_the_wheel_holds_the_compiled_part(
-    source: Path, tmp_path: Path
+    built: Path, tmp_path: Path
 ) -> None:
-    compiled = build(source, tmp_path, "--no-build-isolation", ASYNCGUARD_PURE_PYTHON="")
-    with zipfile.ZipFile(compiled) as archive:
-        (built,) = (name for name in archive.namelist() if "_quick" in name and ".pyi" not in name)
-        archive.extractall(tmp_path / "there")
-    assert built.endswith(sysconfig.get_config_var("EXT_SUFFIX"))
+    with zipfile.ZipFile(wheel_in(built / "compiled")) as archive:
+        (name,) = (name for name in archive.namelist() if "_quick" in name and ".pyi" not in name)
+        archive.extractall(tmp_path)
+    assert name.endswith(sysconfig.get_config_var("EXT_SUFFIX"))
     code = "from asyncguard.runtime import compiled; print(compiled.quick.__file__)"
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(tmp_path / "there"),
-        "ASYNCGUARD_PURE_PYTHON": "",
-    }
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path), "ASYNCGUARD_PURE_PYTHON": ""}
     loaded = subprocess.run(
         [sys.executable, "-c", code],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert loaded.stdout.strip() == str(tmp_path / "there" / built)
+    assert loaded.stdout.strip() == str(tmp_path / name)
 
 
 def test_every_package_of_the_checkout_is_listed() -> None:
@@ -133,44 +117,6 @@ def test_the_wheel_holds_the_catalogue_and_the_type_marker(wheel: Path) -> None:
     rules = {f"asyncguard/data/{path.name}" for path in (ROOT / "rules").glob("*.toml")}
     assert rules
     assert rules | {"asyncguard/py.typed"} <= names
-
-
-@pytest.fixture(scope="session")
-def clean_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment that holds the wheel and its `engine` extra alone."""
-
-    def make(folder: Path) -> None:
-        environment(
-            sys.executable, folder / "venv", "pip", f"{wheel}[engine]"
-        )  # the demo downloads
-
-    return once(tmp_path_factory, "clean", make) / "venv" / "bin" / "python"
-
-
-def test_the_wheel_works_in_a_clean_environment(clean_python: Path, tmp_path: Path) -> None:
-    python = clean_python
-    (tmp_path / "train.py").write_text(
-        "import torch\n"
-        "def train(model, loader, optimizer):\n"
-        "    for x, y in loader:\n"
-        "        loss = torch.nn.functional.cross_entropy(model(x), y)\n"
-        "        loss.backward()\n"
-        "        optimizer.step()\n"
-        "        print(loss.item())\n"
-    )
-    code = "from asyncguard import catalogue; print(catalogue.load()['torch.Tensor.item'].rule)"
-    loaded = subprocess.run(
-        [python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert loaded.stdout == "ASG102\n"
-    check = subprocess.run(
-        [python, "-m", "asyncguard", "check", "train.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert check.returncode == 1, check.stderr
-    assert "train.py:7:15: ASG102" in check.stdout
 
 
 def interpreter_of(version: str) -> str | None:
@@ -192,11 +138,34 @@ def test_a_fresh_installation_works(version: str, wheel: Path, tmp_path: Path) -
     interpreter = interpreter_of(version)
     if interpreter is None:
         pytest.skip(f"python{version} is not installed")
-    python = environment(interpreter, tmp_path / "venv", str(wheel))
+    subprocess.run([interpreter, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    install(python, str(wheel))
     done = subprocess.run(
         [python, ROOT / "tests" / "smoke.py"], cwd=tmp_path, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    if sys.version_info[:2] == tuple(map(int, version.split("."))):
+        install(python, f"{wheel}[engine]")
+        the_demo_runs_on_the_reference_engine_where_no_framework_is(python, tmp_path)
+
+
+def the_demo_runs_on_the_reference_engine_where_no_framework_is(python: Path, folder: Path) -> None:
+    """With a small library where the demo keeps the one that it downloads."""
+    library = folder / "cache" / "asyncguard" / "-".join(LIBRARY) / "d2l"
+    library.mkdir(parents=True)
+    (library / "torch.py").write_text(TRAIN)
+    without_columns = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run(
+        [python, "-m", "asyncguard", "demo"],
+        cwd=folder, env={**without_columns, "XDG_CACHE_HOME": str(folder / "cache")},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "d2l/torch.py:7:15: ASG102" in done.stdout
+    assert "10,000 x  engine.ndarray.wait_to_read" in done.stderr
+    assert "new -> 1 per step  engine.ndarray.item" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_the_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
@@ -210,10 +179,8 @@ def test_the_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
     assert {"CHANGELOG.md", "LICENSE", "Makefile", "action.yml", ".pre-commit-hooks.yaml"} <= names
 
 
-def test_without_a_compiler_it_installs_all_the_same(source: Path, tmp_path: Path) -> None:
-    alone = {"CC": "/nowhere/cc", "ASYNCGUARD_PURE_PYTHON": ""}
-    built = build(source, tmp_path, "--no-build-isolation", **alone)
-    names = zipfile.ZipFile(built).namelist()
+def test_without_a_compiler_it_installs_all_the_same(built: Path) -> None:
+    names = zipfile.ZipFile(wheel_in(built / "no_compiler")).namelist()
     assert "asyncguard/runtime/reads.py" in names
     assert not [name for name in names if name.endswith(".so")]
 
@@ -241,19 +208,3 @@ def test_links_into_the_site_lead_to_pages_of_it() -> None:
     found = re.findall(r"\(https://asyncguard\.github\.io/asyncguard/(\S+?)\.html\)", readme)
     assert found
     assert [name for name in found if not (ROOT / "docs" / f"{name}.md").exists()] == []
-
-
-def test_the_demo_runs_on_the_reference_engine_where_no_framework_is(
-    clean_python: Path, tmp_path: Path
-) -> None:
-    done = subprocess.run(
-        [clean_python, "-m", "asyncguard", "demo"],
-        cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "10,000 x  engine.ndarray.wait_to_read" in done.stderr
-    assert "new -> 1 per step  engine.ndarray.item" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
