@@ -13,6 +13,7 @@ import pytest
 
 import asyncguard
 from asyncguard.engine import np
+from tests import warm
 
 ROOT = Path(__file__).parents[1]
 CELL = "from asyncguard.engine import np\nfor _ in range(3):\n    np.ones(1).wait_to_read()"
@@ -64,13 +65,13 @@ def test_without_jinja2_a_notebook_shows_text(monkeypatch: pytest.MonkeyPatch) -
     assert "3 waits at 1 site" in html
 
 
-def ipython(tmp_path: Path, *lines: str) -> str:
-    """What IPython prints for these inputs, in a process of its own."""
+def ipython(tmp_path: Path, *lines: str, holds: str = "IPython") -> str:
+    """What IPython prints for these inputs, in a process of its own that holds a module."""
     pytest.importorskip("IPython", reason="ipython is not installed")
     script = tmp_path / "session.ipy"
     script.write_text("\n".join(lines) + "\n")
     done = subprocess.run(
-        [sys.executable, "-m", "IPython", "--no-banner", "--colors=NoColor", str(script)],
+        [*warm.python(holds), "-m", "IPython", "--no-banner", "--colors=NoColor", str(script)],
         capture_output=True, text=True, timeout=120, cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "IPYTHONDIR": str(tmp_path / "ip")},
     )  # fmt: skip
@@ -125,6 +126,7 @@ def test_magics_over_cells_of_a_statement_and_on_a_simulated_device(tmp_path: Pa
         "get_ipython().run_cell_magic('asyncguard', '--sim tpu', '1')",
         "%asyncguard stop",
         "%asyncguard",
+        holds="torch",
     )
     for said in (
         "kept 2", "statement 1", "simulated modelled 2", "cannot simulate 'tpu'",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import warm
 from tests.frameworks import require
 
 require("torch")
@@ -80,7 +80,7 @@ print("both imported", trace.total_syncs)
 
 def run(*command: str) -> str:
     done = subprocess.run(
-        [sys.executable, *command],
+        [*warm.python("torch.nn"), *command],  # without what torch imports when it is asked for
         capture_output=True,
         text=True,
         timeout=LIMIT,
