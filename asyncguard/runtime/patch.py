@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,9 +90,8 @@ class Patcher:
     def replace(self, place: Place, new: Any) -> None:
         """Put `new` in place. Raises TypeError where the owner is an immutable C type."""
         old = place.raw()
-        with _as_before(place):
-            setattr(place.owner, place.name, new)
-            self._undo[place.key] = (place, old, new)
+        _set(place, new)
+        self._undo[place.key] = (place, old, new)
 
     def holds(self, place: Place) -> bool:
         """Whether this patcher has replaced the attribute."""
@@ -112,24 +110,19 @@ class Patcher:
                 left.append(place)
                 continue
             try:
-                _put_back(place, old)
+                _set(place, old)
             except (AttributeError, TypeError):
                 left.append(place)
         return tuple(left)
 
 
-def _put_back(place: Place, old: Any) -> None:
-    with _as_before(place):
-        if old is MISSING:
-            delattr(place.owner, place.name)
-        else:
-            setattr(place.owner, place.name, old)
-
-
-@contextmanager
-def _as_before(place: Place) -> Iterator[None]:
-    """A class that was no sequence to C code stays none (see `slots`)."""
-    keep = isinstance(place.owner, type) and slots.is_empty(place.owner, place.name)
-    yield
-    if keep:
-        slots.empty(place.owner, place.name)
+def _set(place: Place, value: Any) -> None:
+    """Set the attribute; MISSING: delete it. Classes that are no sequences to C code stay none."""
+    owner, name = place.owner, place.name
+    empty = slots.empties(owner, name) if isinstance(owner, type) else ()
+    if value is MISSING:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, value)
+    for _, slot in empty:
+        slot.value = None

@@ -9,7 +9,7 @@ CPython leaves it filled when the attribute is deleted. So it is emptied here.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import functools
 
 # Attribute -> the sequence slot's number in CPython's stable interface (typeslots.h), and its place
 # among the sequence slots.
@@ -22,37 +22,49 @@ _get_slot.restype = ctypes.c_void_p
 _get_slot.argtypes = [ctypes.py_object, ctypes.c_int]
 
 
-def is_empty(kind: type, name: str) -> bool:
-    """Whether the class has a sequence slot for `name` and leaves it empty."""
-    return name in _SLOTS and _get_slot(kind, _SLOTS[name][0]) is None
+def empties(kind: type, name: str) -> list[tuple[type, ctypes.c_void_p]]:
+    """The sequence slots for `name` that must stay empty: the class's, and its descendants'.
 
-
-def empty(kind: type, name: str) -> None:
-    """Empty the class's sequence slot for `name`, and that of the classes that derive from it.
-
-    Classes that bring a `name` of their own stay what they are. Raises TypeError where this
-    interpreter's classes look different from CPython's.
+    Each with its class, whose memory it is. None where the class's own is filled, and none of those
+    that bring a `name` of their own. Raises TypeError where this interpreter's classes look
+    different from CPython's.
     """
+    if name not in _SLOTS:
+        return []
+    number, place = _SLOTS[name]
+    _verify(number, place)
+    family = [kind]
+    for each in family:
+        family.extend(type.__subclasses__(each))
+    slots = _slots(place, tuple(map(id, family)))
+    if slots[0].value:
+        return []
     provider = _provider(kind, name)
-    for each in _family(kind):
-        if _provider(each, name) is provider and not is_empty(each, name):
-            _empty(each, *_SLOTS[name])
+    return [
+        (each, slot)
+        for each, slot in zip(family, slots, strict=True)
+        if not slot.value or _provider(each, name) is provider
+    ]
 
 
-def _empty(kind: type, number: int, place: int) -> None:
-    methods = ctypes.c_void_p.from_address(id(kind) + _AS_SEQUENCE).value
-    slot = ctypes.c_void_p.from_address(methods + place * _POINTER) if methods else None
-    if slot is None or slot.value != _get_slot(kind, number):
-        raise TypeError(f"the slots of {kind.__name__} are not where CPython has them")
-    slot.value = None
+@functools.lru_cache(maxsize=16)
+def _slots(place: int, kinds: tuple[int, ...]) -> list[ctypes.c_void_p]:
+    """By the ids of classes. One that Python made has its slots within; others are never freed."""
+    methods = (ctypes.c_void_p.from_address(kind + _AS_SEQUENCE).value for kind in kinds)
+    nowhere = ctypes.c_void_p()
+    return [
+        ctypes.c_void_p.from_address(each + place * _POINTER) if each else nowhere
+        for each in methods
+    ]
 
 
 def _provider(kind: type, name: str) -> type | None:
     return next((base for base in kind.__mro__ if name in vars(base)), None)
 
 
-def _family(kind: type) -> Iterator[type]:
-    yield kind
-    each: type
-    for each in type.__subclasses__(kind):
-        yield from _family(each)
+@functools.cache
+def _verify(number: int, place: int) -> None:
+    """Raise TypeError unless sequence slots are where CPython has them: filled ones and empty."""
+    for kind in (list, type("Filled", (list,), {}), type("Empty", (), {})):
+        if [slot.value for slot in _slots(place, (id(kind),))] != [_get_slot(kind, number)]:
+            raise TypeError(f"the slots of {kind.__name__} are not where CPython has them")

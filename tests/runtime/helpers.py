@@ -49,6 +49,12 @@ def changed(owner: Any, before: dict[str, Any]) -> list[str]:
     return [n for n in {*now, *before} if not _same(now.get(n, ...), before.get(n, ...))]
 
 
+def is_sequence(kind: type) -> bool:
+    """Whether C code looks for elements by number in such objects: Py_sq_item, Py_sq_ass_item."""
+    slots = _slots(kind)
+    return bool(slots["slot 44"] or slots["slot 39"])
+
+
 def _same(one: Any, other: Any) -> bool:
     return one is other or (isinstance(one, _Slot) and one == other)
 
