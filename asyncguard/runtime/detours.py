@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 Function = Callable[..., Any]
@@ -50,3 +50,81 @@ def _forget_detour(error: BaseException) -> None:
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
     error.__traceback__ = traceback
+
+
+class ByCode:
+    """Takes over a function of Python's.
+
+    Its other code calls the layers. `__wrapped__` shows its signature and source meanwhile, and
+    `_torchdynamo_inline` tells torch.compile which function to trace in its stead.
+    """
+
+    _SHOWN = ("__wrapped__", "_torchdynamo_inline")
+
+    def __init__(self, function: FunctionType) -> None:
+        self._function = function
+        self._is_taken = False
+        self._other: CodeType | None = None
+        self._copy_it()
+
+    def original(self) -> Function:
+        if not self._is_taken and self._has_changed():
+            self._copy_it()
+        return self._copy
+
+    def lead_to(self, call: Function) -> None:
+        self._other = detour(self._code.co_freevars, call)
+        if self._is_taken:
+            self._function.__code__ = self._other
+        else:
+            self._take()
+
+    def resume(self) -> bool:
+        """Lead to the same call as before it was given back; False where it has changed since."""
+        if self._has_changed():
+            return False
+        self._take()
+        return True
+
+    def give_back(self) -> None:
+        """What somebody else has changed since is theirs."""
+        function = self._function
+        if function.__code__ is self._other:
+            function.__code__ = self._code
+        self._is_taken = False
+        names = function.__dict__
+        for name in self._SHOWN:
+            if names.get(name) is self._copy:
+                del names[name]
+
+    def _copy_it(self) -> None:
+        self._copy = _copy(self._function)
+        self._code, self._defaults = self._copy.__code__, self._copy.__defaults__
+        self._keywords = self._copy.__kwdefaults__
+
+    def _has_changed(self) -> bool:
+        function = self._function
+        return (
+            function.__code__ is not self._code
+            or function.__defaults__ is not self._defaults
+            or function.__kwdefaults__ is not self._keywords
+        )
+
+    def _take(self) -> None:
+        names = self._function.__dict__
+        for name in self._SHOWN:
+            names.setdefault(name, self._copy)
+        self._function.__code__ = self._other  # type: ignore[assignment]  # set by `lead_to`
+        self._is_taken = True
+
+
+def _copy(function: FunctionType) -> FunctionType:
+    """A function that does the same, and is called past the layers."""
+    code, names = function.__code__, function.__globals__
+    copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    functools.update_wrapper(copy, function)
+    vars(copy).pop("__wrapped__")
+    if "__wrapped__" in vars(function):
+        copy.__wrapped__ = vars(function)["__wrapped__"]  # type: ignore[attr-defined]
+    return copy

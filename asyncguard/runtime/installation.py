@@ -6,8 +6,11 @@ import os
 import sys
 import types
 from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import starmap
+from operator import contains, getitem, is_
 from typing import Any
 
 from asyncguard.catalogue import Runtime, SyncPoint
@@ -45,16 +48,14 @@ class Found:
         return takeover.unwrap(self.place.effective()) is self.thing
 
 
-class Hook:
+class Hook(takeover.Hold):
     """A callable that is watched, under each of the paths that lead to it."""
 
     def __init__(
         self, found: tuple[Found, ...], target: takeover.Target, layer: takeover.Layer
     ) -> None:
+        super().__init__(target, layer)
         self.found = found
-        self.target = target
-        self.layer = layer
-        self.key = id(target.thing)
         self.in_slots = [each for each in found if each.is_in_slot]
 
 
@@ -62,21 +63,31 @@ class Plan:
     """Everything to be watched with the modules that were loaded when it was made.
 
     loaded:  how many modules that was.
+    hooks:   by the id of what is watched.
     missing: modules with something to hook that nobody has imported yet.
     """
 
-    def __init__(self, loaded: int, hooks: tuple[Hook, ...], missing: frozenset[str]) -> None:
+    def __init__(self, loaded: int, hooks: Iterable[Hook], missing: frozenset[str]) -> None:
         self.loaded = loaded
-        self.hooks = hooks
+        self.hooks = {id(hook.target.thing): hook for hook in hooks}
         self.missing = missing
-        found = [each for hook in hooks for each in hook.found]
+        self.batch = takeover.Batch(self.hooks.values())
+        self.slotted = [hook for hook in self.hooks.values() if hook.in_slots]
+        found = [each for hook in self.hooks.values() for each in hook.found]
         self._in_slots = [each for each in found if each.is_in_slot]  # our hooks change those
-        self._seen = [at for each in found if not each.is_in_slot for at in each.place.sight()]
+        seen = [at for each in found if not each.is_in_slot for at in each.place.sight()]
+        self._missed = [(names, name) for names, name, thing in seen if thing is patch.MISSING]
+        self._seen = [(names, name) for names, name, thing in seen if thing is not patch.MISSING]
+        self._things = [thing for _, _, thing in seen if thing is not patch.MISSING]
 
     def is_there(self) -> bool:
         """Whether nobody has put another object in any of the places since."""
-        seen = [names.get(name, patch.MISSING) is thing for names, name, thing in self._seen]
-        return all(seen) and all(each.is_there() for each in self._in_slots)
+        try:
+            same = all(map(is_, starmap(getitem, self._seen), self._things))
+        except KeyError:
+            return False
+        new = any(starmap(contains, self._missed))
+        return same and not new and all(each.is_there() for each in self._in_slots)
 
 
 class Installation:
@@ -89,6 +100,7 @@ class Installation:
         self._patcher = patch.Patcher()
         self._made: dict[tuple[int, tuple[str, ...]], Hook | None] = {}  # None: refused
         self._put: dict[int, Hook] = {}  # by the id of what is watched
+        self._batches: list[takeover.Batch] = []  # that `_put` consists of
         self._plan = Plan(0, (), frozenset())
         self._undo: Undo | None = None
         self.faults: dict[str, str] = {}  # what cannot be hooked, and why
@@ -110,16 +122,24 @@ class Installation:
         """Put in place what is not yet: a module of the framework may have been imported since."""
         if not self._plan.is_there():
             self._plan = Plan(0, (), frozenset())
-        for hook in self.plan().hooks:  # runs for each limit that is entered: short, then
-            before = self._put.get(hook.key)
-            if before is hook:
-                continue
-            if before is not None:
-                before.target.remove(before.layer)
-            self._put[hook.key] = hook
-            hook.target.add(hook.layer)
-            if hook.in_slots:
-                self._put_into_slots(hook)
+        plan, known = self.plan(), self._put
+        if plan.hooks is known:
+            return
+        if known:
+            new = [hook for key, hook in plan.hooks.items() if known.get(key) is not hook]
+            plan = Plan(0, new, frozenset())
+            self._drop(known[key] for key in plan.hooks if key in known)
+        if plan.hooks:
+            plan.batch.put()
+            self._batches.append(plan.batch)
+            self._put = {**known, **plan.hooks} if known else plan.hooks
+        for hook in plan.slotted:
+            self._put_into_slots(hook)
+
+    def _drop(self, outdated: Iterable[Hook]) -> None:
+        for hook in outdated:
+            for batch in self._batches:
+                batch.drop(hook)
 
     def _put_into_slots(self, hook: Hook) -> None:
         """Let C code, too, find what it reaches by the slots of a class: they lead there now."""
@@ -132,17 +152,17 @@ class Installation:
     def uninstall(self) -> tuple[str, ...]:
         """Give everything back; the attributes that somebody else has changed meanwhile.
 
-        Each step is taken whatever became of the others; the first error is raised.
+        Each step is taken whatever became of the others; then an error is raised.
         """
         left: list[patch.Place] = []
-        hooks, undo = self._put, self._undo
-        self._put, self._undo = {}, None
+        batches, undo = self._batches, self._undo
+        self._put, self._batches, self._undo = {}, [], None
         with ExitStack() as steps:  # the last comes first
             if undo is not None:
                 steps.callback(undo)
             steps.callback(lambda: left.extend(self._patcher.restore()))
-            for hook in hooks.values():
-                steps.callback(hook.target.remove, hook.layer)
+            for batch in batches:
+                steps.callback(batch.take_off)
         return tuple(str(place) for place in left)
 
     def plan(self) -> Plan:
@@ -160,7 +180,7 @@ class Installation:
                     if thing is not patch.MISSING:
                         by_thing[id(thing)].append(Found(path, place, thing))
             made = (self._hook(tuple(found), points) for found in by_thing.values())
-            hooks = tuple(hook for hook in made if hook is not None)
+            hooks = [hook for hook in made if hook is not None]
             self._plan = Plan(loaded, hooks, frozenset(missing))
         return self._plan
 

@@ -30,13 +30,11 @@ functions, no longer that type itself, and the `__code__` of a function is not i
 from __future__ import annotations
 
 import ctypes
-import functools
 import sysconfig
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import (
-    CodeType,
     FunctionType,
     MethodDescriptorType,
     MethodType,
@@ -45,7 +43,7 @@ from types import (
 from typing import Any
 
 from asyncguard.model import AsyncguardError
-from asyncguard.runtime.detours import Function, detour
+from asyncguard.runtime.detours import ByCode, Function
 
 Make = Callable[[Function], Function]
 
@@ -89,30 +87,115 @@ class Target:
         if isinstance(thing, type):
             raise TypeError(f"{thing!r} is a class")
         self.thing = thing
-        self._way: _ByCode | _ByType = (_ByCode if is_python(thing) else _ByType)(thing)
-        self._layers: list[Layer] = []
+        self.way: ByCode | _ByType = (ByCode if is_python(thing) else _ByType)(thing)
+        self.layers: list[Layer] = []
+        self.batch: Batch | None = None  # that says whether its layer is there, instead of `layers`
         self._last: Layer | None = None  # the one that the way led to alone, the last time
 
     def add(self, layer: Layer) -> None:
         """Calls pass through this layer first from now on."""
-        self._layers.append(layer)
-        if layer is not self._last or len(self._layers) > 1 or not self._way.resume():
+        if self.batch is not None:
+            self.batch.share(self)
+        self.layers.append(layer)
+        if layer is not self._last or len(self.layers) > 1 or not self.way.resume():
             self._compose()
 
     def remove(self, layer: Layer) -> None:
         """Take one layer out; with the last one the object is again what it was."""
-        self._layers.remove(layer)
-        if self._layers:
+        if self.batch is not None:
+            self.batch.share(self)
+        self.layers.remove(layer)
+        if self.layers:
             self._compose()
         else:
-            self._way.give_back()
+            self.way.give_back()
 
     def _compose(self) -> None:
-        call = self._way.original()
-        for layer in self._layers:
+        call = self.way.original()
+        for layer in self.layers:
             call = layer.over(call)
-        self._way.lead_to(call)
-        self._last = self._layers[0] if len(self._layers) == 1 else None
+        self.way.lead_to(call)
+        self._last = self.layers[0] if len(self.layers) == 1 else None
+
+
+class Hold:
+    """A layer and its target."""
+
+    def __init__(self, target: Target, layer: Layer) -> None:
+        self.target = target
+        self.layer = layer
+
+
+class Batch:
+    """Layers that come and go together; limits make them do so often.
+
+    A target that has no other layer is the batch's own: taking it over again is left to its way
+    alone, and whether the layer is there is noted once for all of them.
+    """
+
+    def __init__(self, holds: Iterable[Hold]) -> None:
+        self._is_on = False
+        self._own: dict[Target, Hold] = {}
+        self._shared = list(holds)
+        self._is_new = True
+
+    def put(self) -> None:
+        """Add each layer to its target; none where that raises."""
+        begun: list[Hold] = []
+        try:
+            for target in [target for target in self._own if not target.way.resume()]:
+                self.share(target)
+            for hold in self._shared:
+                begun.append(hold)
+                hold.target.add(hold.layer)
+        except BaseException:
+            self._remove(begun)
+            raise
+        self._is_on = True
+        if self._is_new:
+            self._claim()
+
+    def take_off(self) -> None:
+        """Remove each layer, whatever becomes of the others; the first error is raised."""
+        self._is_on = False
+        self._remove(self._shared)
+
+    def drop(self, hold: Hold) -> None:
+        """Remove this layer for good, if it is one of those, while they are there."""
+        if self._own.get(hold.target) is hold:
+            self.share(hold.target)
+        if hold in self._shared:
+            hold.target.remove(hold.layer)
+            self._shared.remove(hold)
+
+    def share(self, target: Target) -> None:
+        """Let the target note its layers itself from now on."""
+        hold = self._own.pop(target)
+        self._shared.append(hold)
+        target.layers, target.batch = [hold.layer] if self._is_on else [], None
+
+    def _claim(self) -> None:
+        self._is_new = False
+        own = [each for each in self._shared if each.target.layers == [each.layer]]
+        self._own = {each.target: each for each in own}
+        self._shared = [each for each in self._shared if each.target not in self._own]
+        for target in self._own:
+            target.layers, target.batch = [], self
+
+    def _remove(self, shared: list[Hold]) -> None:
+        errors: list[BaseException] = []
+        for target in self._own:
+            try:
+                target.way.give_back()
+            except BaseException as error:  # noqa: BLE001, PERF203  each step is taken
+                errors.append(error)
+        for hold in shared:
+            try:
+                hold.target.remove(hold.layer)
+            except BaseException as error:  # noqa: BLE001, PERF203
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
 
 class _ByType:
@@ -143,68 +226,6 @@ class _ByType:
 
     def give_back(self) -> None:
         self._pointer.value = self._given
-
-
-class _ByCode:
-    """Takes over a function of Python's.
-
-    Its other code calls the layers. `__wrapped__` shows its signature and source meanwhile, and
-    `_torchdynamo_inline` tells torch.compile which function to trace in its stead.
-    """
-
-    _SHOWN = ("__wrapped__", "_torchdynamo_inline")
-
-    def __init__(self, function: FunctionType) -> None:
-        self._function = function
-        self._copy = _copy(function)
-        self._is_taken = False
-        self._other: CodeType | None = None
-        self._shown: list[str] = []
-
-    def original(self) -> Function:
-        if not self._is_taken and self._has_changed():
-            self._copy = _copy(self._function)
-        return self._copy
-
-    def lead_to(self, call: Function) -> None:
-        self._other = detour(self._function.__code__.co_freevars, call)
-        if self._is_taken:
-            self._function.__code__ = self._other
-        else:
-            self._take()
-
-    def resume(self) -> bool:
-        """Lead to the same call as before it was given back; False where it has changed since."""
-        if self._has_changed():
-            return False
-        self._take()
-        return True
-
-    def give_back(self) -> None:
-        """What somebody else has changed since is theirs."""
-        function, names = self._function, vars(self._function)
-        if function.__code__ is self._other:
-            function.__code__ = self._copy.__code__
-        self._is_taken = False
-        for name in self._shown:
-            if names.get(name) is self._copy:
-                del names[name]
-
-    def _has_changed(self) -> bool:
-        function, copy = self._function, self._copy
-        return (
-            function.__code__ is not copy.__code__
-            or function.__defaults__ is not copy.__defaults__
-            or function.__kwdefaults__ is not copy.__kwdefaults__
-        )
-
-    def _take(self) -> None:
-        names = vars(self._function)
-        self._shown = [name for name in self._SHOWN if name not in names]
-        for name in self._shown:
-            names[name] = self._copy
-        self._function.__code__ = self._other  # type: ignore[assignment]  # set by `lead_to`
-        self._is_taken = True
 
 
 _targets: dict[int, Target] = {}  # by the id of the object, which the target keeps alive
@@ -355,15 +376,3 @@ def _original(thing: Any) -> Function:
 
 def _flags(kind: type) -> ctypes.c_ulong:
     return ctypes.c_ulong.from_address(id(kind) + _FLAGS)
-
-
-def _copy(function: FunctionType) -> FunctionType:
-    """A function that does the same, and is called past the layers."""
-    code, names = function.__code__, function.__globals__
-    copy = FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
-    copy.__kwdefaults__ = function.__kwdefaults__
-    functools.update_wrapper(copy, function)
-    vars(copy).pop("__wrapped__")
-    if "__wrapped__" in vars(function):
-        copy.__wrapped__ = vars(function)["__wrapped__"]  # type: ignore[attr-defined]
-    return copy

@@ -21,6 +21,7 @@ from asyncguard.runtime import compiled, store
 from asyncguard.runtime.callers import Callers
 from asyncguard.runtime.frames import line_of
 from asyncguard.runtime.hub import BATCH, front
+from asyncguard.runtime.registry import registry
 from asyncguard.runtime.sites import Blocker, ranks
 
 ROUNDS = 64
@@ -51,6 +52,16 @@ def function(path: Path, body: str) -> Callable[..., Any]:
     exec(compile(source, str(path), "exec"), names)
     found: Callable[..., Any] = names["run"]
     return found
+
+
+def test_a_limit_that_is_entered_again_calls_little_for_each_hook() -> None:
+    pytest.importorskip("torch")
+    with asyncguard.forbid_syncs():  # what is made once is made here
+        hooks = sum(len(each.plan().hooks) for each in registry._installed.values())
+    for _ in range(2):
+        limit = asyncguard.forbid_syncs()
+        assert calls_of(limit.__enter__) < 4 * hooks
+        assert calls_of(lambda limit=limit: limit.__exit__(None, None, None)) < 4 * hooks
 
 
 def test_a_read_is_found_again_wherever_the_one_before_it_was(

@@ -18,10 +18,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime import takeover
-from asyncguard.runtime.takeover import Layer, Target, target, unwrap
+from asyncguard.runtime.detours import ByCode
+from asyncguard.runtime.takeover import Batch, Hold, Layer, Target, target, unwrap
+from tests.runtime.helpers import is_watched
 
 
 class Thing:
@@ -366,3 +370,116 @@ def test_a_free_threaded_interpreter_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("sysconfig.get_config_var", {"Py_GIL_DISABLED": 1}.get)
     with pytest.raises(AsyncguardError, match="free-threaded Python: run it on the build with"):
         takeover.check_interpreter()
+
+
+def python_function(items: collections.deque[int]) -> int:
+    return len(items)
+
+
+PLACES = (python_function, math.fsum, collections.deque.copy)
+
+
+class Player:
+    """Puts layers on and takes them off, and says which ones a call has to pass through."""
+
+    def __init__(self) -> None:
+        self.passed: list[str] = []
+        self.on: dict[Any, list[str]] = {place: [] for place in PLACES}
+        self.single = {place: self.hold(place, "single") for place in PLACES}
+        self.batches = {
+            name: {place: self.hold(place, name) for place in places}
+            for name, places in (("all", PLACES), ("some", PLACES[:2]), ("last", PLACES[2:]))
+        }
+        self.made = {name: Batch(holds.values()) for name, holds in self.batches.items()}
+
+    def hold(self, place: Any, name: str) -> Hold:
+        def make(original: Callable[..., Any]) -> Callable[..., Any]:
+            def hook(*args: Any) -> Any:
+                self.passed.append(name)
+                return original(*args)
+
+            return hook
+
+        return Hold(target(place), Layer(make))
+
+    def turn(self, name: str, place: Any) -> None:
+        """Put on what is off, and take off what is on; "drop", "code": of the batch "all" only."""
+        if name == "single":
+            hold, on = self.single[place], self.on[place]
+            (hold.target.remove if name in on else hold.target.add)(hold.layer)
+            on.remove(name) if name in on else on.append(name)
+        elif name == "code":
+            if not any(self.on[python_function]):
+                python_function.__code__ = python_function.__code__.replace()
+        elif name == "drop":
+            if place in self.batches["all"] and "all" in self.on[place]:
+                self.made["all"].drop(self.batches["all"].pop(place))
+                self.on[place].remove("all")
+        else:
+            holds = self.batches[name]
+            is_on = any(name in self.on[place] for place in holds)
+            self.made[name].take_off() if is_on else self.made[name].put()
+            for place in holds:
+                self.on[place].remove(name) if is_on else self.on[place].append(name)
+
+    def check(self) -> None:
+        for place, on in self.on.items():
+            self.passed.clear()
+            assert place(collections.deque()) in (0, collections.deque())
+            assert self.passed == on[::-1]
+            assert is_watched(place) == bool(on)
+
+
+TURNS = st.tuples(
+    st.sampled_from(["single", "all", "all", "some", "last", "drop", "code"]),
+    st.sampled_from(PLACES),
+)
+
+
+@given(st.lists(TURNS, max_size=12))
+def test_layers_come_and_go_alone_and_together(turns: list[tuple[str, Any]]) -> None:
+    player = Player()
+    for turn in turns:
+        player.turn(*turn)
+        player.check()
+    for place in PLACES:
+        for name in list(player.on[place]):
+            player.turn(name, place)
+    player.check()
+    assert not any(map(is_watched, PLACES))
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["the first time", "again"])
+def test_each_layer_of_a_batch_is_taken_off_whatever_becomes_of_the_others(
+    again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = Batch(Hold(target(place), Layer(Counter().make)) for place in PLACES)
+    if again:
+        batch.put()
+        batch.take_off()
+    batch.put()
+    give_back = ByCode.give_back
+    monkeypatch.setattr(ByCode, "give_back", lambda way: give_back(way) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        batch.take_off()
+    assert not any(map(is_watched, PLACES))
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["the first time", "again"])
+def test_a_batch_that_cannot_be_put_on_leaves_nothing(
+    again: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch = Batch(Hold(target(place), Layer(Counter().make)) for place in PLACES[::-1])
+    if again:
+        batch.put()
+        batch.take_off()
+    monkeypatch.setattr(ByCode, "_take", lambda way: 1 / 0)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            batch.put()
+        assert not any(map(is_watched, PLACES))
+    monkeypatch.undo()
+    batch.put()
+    assert all(map(is_watched, PLACES))
+    batch.take_off()
+    assert not any(map(is_watched, PLACES))

@@ -71,6 +71,15 @@ class Adapter(Base):
         self._labels = {}
         self._alone, self._hidden = _holders()
         self._operators: Operators | None = None
+        loading = takeover.Layer(loading_hook)
+        passes = takeover.Layer(ddp.Passes(self.blocker).forward_hook)
+        self._around = takeover.Batch(
+            takeover.Hold(takeover.target(function), layer)
+            for function, layer in (
+                *((each, loading) for each in LOADERS),
+                (DistributedDataParallel.forward, passes),
+            )
+        )
 
     def device_of(self, value: Any) -> str | None:
         """The tensor's device; a scaler's or distribution's is that of its work."""
@@ -248,17 +257,10 @@ class Adapter(Base):
     def install(self, clock: Clock) -> Undo:
         """Mark a step after each optimizer update, and watch what has no attribute to hook."""
         self._labels.clear()  # a simulated device comes and goes
-        layer = takeover.Layer(loading_hook)
         with ExitStack() as undo:
             undo.callback(register_optimizer_step_post_hook(updated).remove)
-            for function in LOADERS:
-                loader = takeover.target(function)
-                undo.callback(loader.remove, layer)
-                loader.add(layer)
-            reducer = takeover.target(DistributedDataParallel.forward)
-            passes = takeover.Layer(ddp.Passes(self.blocker).forward_hook)
-            undo.callback(reducer.remove, passes)
-            reducer.add(passes)
+            self._around.put()
+            undo.callback(self._around.take_off)
             return undo.pop_all().close
 
 
