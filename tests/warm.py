@@ -16,8 +16,9 @@ with `sys.executable`; `commands("torch")` is a folder for PATH, with `python` a
 
 from __future__ import annotations
 
-import atexit
+import fcntl
 import functools
+import hashlib
 import json
 import os
 import shlex
@@ -28,7 +29,7 @@ from pathlib import Path
 
 MXNET = "asyncguard.compat:import_mxnet"  # a function to call, for it needs names of NumPy's
 BASE = ("numpy", "asyncguard.cli.run")
-# One server for all that ask for torch: each takes its time to start.
+# One server for all that ask for torch, in every process of a run: each takes its time to start.
 TORCH = (*BASE, "torch", "torch._dynamo", "torch.distributed", "pytest")
 PROGRAMS = {
     "python": (),
@@ -46,20 +47,37 @@ def python(*modules: str) -> tuple[str, ...]:
 
 @functools.cache
 def _server(modules: tuple[str, ...]) -> tuple[str, ...]:
-    """Start what processes are forked from; the first that asks imports the modules."""
-    folder = tempfile.TemporaryDirectory(prefix="warm")
-    path = str(Path(folder.name, "socket"))
+    """Start what processes are forked from, where no other process of this run has."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     begun_with = {name: environment[name] for name in environment if name.startswith("PYTHON")}
     begun_with.pop("PYTHON_EXEC", None)
+    run, pid = _run()
+    name = hashlib.sha256(repr((modules, begun_with)).encode()).hexdigest()[:16]
+    path = str(run / name / "socket")
+    run.mkdir(mode=0o700, exist_ok=True)
+    with Path(run, f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not Path(path).exists():
+            Path(path).parent.mkdir(exist_ok=True)
+            _start([path, str(pid), *modules], environment)
+    return sys.executable, "-I", "-S", str(CLIENT), path, json.dumps(begun_with)
+
+
+def _run() -> tuple[Path, int]:
+    """Return the folder of this run of the tests, and the process whose end is that of the run."""
+    uid = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    pid = os.getppid() if uid else os.getpid()
+    return Path(tempfile.gettempdir(), f"warm-{uid or pid}"), pid
+
+
+def _start(arguments: list[str], environment: dict[str, str]) -> None:
+    """Start a server and wait until it has imported the modules."""
     server = subprocess.Popen(
-        [sys.executable, str(SERVER), path, *modules],
-        cwd="/", env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, str(SERVER), *arguments],
+        cwd="/", env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
     )  # fmt: skip
     assert server.stdout is not None
-    assert server.stdout.readline() == b"ready\n", f"{modules} cannot be imported"
-    atexit.register(_end, server, folder)
-    return sys.executable, "-I", "-S", str(CLIENT), path, json.dumps(begun_with)
+    assert server.stdout.readline() == b"ready\n", f"{arguments[2:]} cannot be imported"
 
 
 @functools.cache
@@ -70,17 +88,13 @@ def commands(*modules: str) -> str:
     folder.mkdir(exist_ok=True)
     for name, words in PROGRAMS.items():
         path = folder / name
-        path.write_text(f'#!/bin/sh\nexec {shlex.join([*command, *words])} "$@"\n')
-        path.chmod(0o755)
+        written = path.with_name(f"{name}-{os.getpid()}")  # others may be running the program
+        written.write_text(f'#!/bin/sh\nexec {shlex.join([*command, *words])} "$@"\n')
+        written.chmod(0o755)
+        written.replace(path)
     return str(folder)
 
 
 def executable(*modules: str) -> str:
     """Return the path of a Python that holds these modules."""
     return str(Path(commands(*modules), "python"))
-
-
-def _end(server: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:
-    """End the server, which waits for the end of its input; its processes have ended."""
-    server.communicate()
-    folder.cleanup()

@@ -1,6 +1,7 @@
 """The process that `warm.py` forks others from.
 
-Its arguments are a socket and the modules to import, as `module` or as `module:function to call`.
+Its arguments are a socket, the process with whose end it ends, and the modules to import, as
+`module` or as `module:function to call`. It leaves none of its files.
 """
 
 import atexit
@@ -12,14 +13,17 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import sys
 import types
 from importlib.machinery import BuiltinImporter, SourceFileLoader
 
+LOOKS_EVERY = 1  # seconds between two looks for the process that it serves
 
-def serve(path):
+
+def serve(path, served):
     """Fork for each connection; return what to run in the process that runs it."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
@@ -27,14 +31,33 @@ def serve(path):
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     os.write(1, b"ready\n")
     while True:
-        ready, _, _ = select.select([listener, 0], [], [])
-        if 0 in ready:
-            os._exit(0)  # who started us has ended
+        ready, _, _ = select.select([listener], [], [], LOOKS_EVERY)
+        if not ready:
+            if not is_there(served):
+                leave(os.path.dirname(path))
+            continue
         connection, _ = listener.accept()
         if os.fork() == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             return keep(connection)
         connection.close()
+
+
+def is_there(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def leave(folder):
+    """Remove the files, those of the run where they are the last, and end."""
+    shutil.rmtree(folder)
+    os.unlink(f"{folder}.lock")
+    with contextlib.suppress(OSError):
+        os.rmdir(os.path.dirname(folder))
+    os._exit(0)
 
 
 def keep(connection):
@@ -124,13 +147,13 @@ def tell(error):
 _mine, _base, _status = sys.modules["__main__"], sys.path[1:], 0
 sys.path[:] = _base
 atexit.register(lambda: end(_status))  # the first, and so called after all others
-for _name in sys.argv[2:]:
+for _name in sys.argv[3:]:
     _module, _, _function = _name.partition(":")
     _imported = importlib.import_module(_module)
     if _function:
         getattr(_imported, _function)()
 gc.freeze()
-_run = become(**serve(sys.argv[1]), base=_base)
+_run = become(**serve(sys.argv[1], int(sys.argv[2])), base=_base)
 try:
     _run()
 except SystemExit as _error:
