@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.released import built as built
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts the tests in the background has SIGINT ignored, and children inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -15,6 +15,7 @@ import yaml
 
 from asyncguard.version import __version__
 from tests import warm
+from tests.released import wheel_in
 
 ROOT = Path(__file__).parent.parent
 BAD = """\
@@ -62,11 +63,12 @@ def check(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     return shell(CHECK["run"], folder, **given)
 
 
-def test_the_action_installs_itself_beside_the_project(tmp_path: Path) -> None:
+def test_the_action_installs_itself_beside_the_project(built: Path, tmp_path: Path) -> None:
+    """From a wheel: pre-commit's hook is installed from the repository itself."""
     added = tmp_path / "path"
     done = shell(
         INSTALL["run"], tmp_path, RUNNER_TEMP=str(tmp_path / "a b"),
-        GITHUB_ACTION_PATH=str(ROOT), GITHUB_PATH=str(added), PIP_COMPILE="0",
+        GITHUB_ACTION_PATH=str(wheel_in(built / "pure")), GITHUB_PATH=str(added), PIP_COMPILE="0",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     folder = Path(added.read_text().strip())

@@ -17,6 +17,7 @@ import asyncguard
 from asyncguard.cli import build_parser, main
 from asyncguard.lint.report import registry
 from asyncguard.runtime import store
+from tests import warm
 from tests.records import record, site, steady
 
 HOT = """\
@@ -450,8 +451,8 @@ def test_check_compares_with_a_trace(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "train.py").write_text(COMPARED)
-    run = [sys.executable, "-m", "asyncguard", "run", "-q", "--lines", "-o", "t.json", "train.py"]
-    subprocess.run(run, cwd=tmp_path, check=True, timeout=240)
+    run = [*warm.python(), "-m", "asyncguard", "run", "-q", "--lines", "-o", "t.json"]
+    subprocess.run([*run, "train.py"], cwd=tmp_path, check=True, timeout=240)
     monkeypatch.chdir(tmp_path)
     options = ["--no-cache", "--trace", "t.json", "--format", form, "train.py"]
     assert main(["check", *options, "--exit-zero"]) == 0

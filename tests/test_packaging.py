@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -11,43 +10,16 @@ import sys
 import sysconfig
 import tarfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import tomli
 
 from asyncguard.demo import LIBRARY
+from tests.released import wheel_in
 from tests.smoke import TRAIN
 
 ROOT = Path(__file__).parent.parent
-
-
-def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return a folder that one process of a run makes for all: builds share files of the source."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER")
-    folder = (factory.getbasetemp().parent if worker else factory.getbasetemp()) / name
-    with Path(f"{folder}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not Path(folder, "made").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            make(folder)
-            Path(folder, "made").touch()
-    return folder
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source distribution and, made from it, wheels in `pure`, `compiled`, `no_compiler`."""
-    pytest.importorskip("setuptools", minversion="77")
-
-    def make(folder: Path) -> None:
-        command = [sys.executable, str(ROOT / "tests" / "builds.py"), str(ROOT), str(folder)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-
-    return once(tmp_path_factory, "built", make)
 
 
 @pytest.fixture
@@ -60,11 +32,6 @@ def sdist(built: Path) -> Path:
 def wheel(built: Path) -> Path:
     """The wheel for every interpreter and platform."""
     return wheel_in(built / "pure")
-
-
-def wheel_in(folder: Path) -> Path:
-    (archive,) = folder.glob("*.whl")
-    return archive
 
 
 def install(python: Path, *packages: str) -> None:

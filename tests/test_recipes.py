@@ -102,7 +102,7 @@ def train(model, loader, optimizer):
 def copy(tmp_path: Path) -> Path:
     """A copy of the package and its rules."""
     for name in ("asyncguard", "rules"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, tmp_path / name)  # with what is compiled, by its times
     return tmp_path
 
 

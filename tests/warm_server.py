@@ -86,6 +86,7 @@ def become(arguments, unbuffered, folder, environment, base):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    sys.executable = environment.get("PYTHON_EXEC", sys.executable)  # for what starts processes
     sys.orig_argv[:] = [sys.executable, *arguments]
     if unbuffered:
         for stream in (sys.stdout, sys.stderr):
