@@ -22,6 +22,7 @@ from asyncguard.runtime.hub import state
 from asyncguard.runtime.recorder import Recorder
 from asyncguard.runtime.session import Session
 from asyncguard.runtime.sites import Blocker, Site, ranks
+from tests import warm
 from tests.records import record
 from tests.runtime.helpers import Clock, counts
 
@@ -213,7 +214,7 @@ def test_a_script_that_imports_torch_itself_is_checked(tmp_path: Path) -> None:
         "from torch.cuda import _gpu_trace\n"
         "_gpu_trace.StreamSynchronizationCallbacks.fire_callbacks(0)\n"
     )
-    command = [sys.executable, "-m", "asyncguard", "run", "--cross-check", "-q", "script.py"]
+    command = [*warm.python(), "-m", "asyncguard", "run", "--cross-check", "-q", "script.py"]
     root = Path(__file__).parents[2]
     subprocess.run(command, cwd=tmp_path, check=True, env={**os.environ, "PYTHONPATH": str(root)})
     found = store.load(tmp_path / "asyncguard-trace.json")

@@ -468,7 +468,7 @@ def test_torch_is_hooked_when_the_script_imports_it(script: Any, run: Any) -> No
                 print(sum(batch.sum() for batch in loader).item())
         """
     )
-    ran = run(ASYNCGUARD, "script.py", cold=True)
+    ran = run(ASYNCGUARD, "script.py")
     assert (ran.status, ran.out) == (0, "28\n28\n"), ran.err
     assert {s.api: s.count for s in store.load(ran.trace).sites} == {
         "torch.nonzero": 1,
@@ -484,7 +484,7 @@ def test_nothing_of_asyncguard_is_in_a_modules_traceback(script: Any, run: Any) 
 def test_full_depth_goes_below_python_once_the_script_imports_torch(script: Any, run: Any) -> None:
     require("torch")
     script("import torch\ntorch.ops.aten.nonzero(torch.ones(2))\n")
-    ran = run([*ASYNCGUARD, "--depth", "full"], "script.py", cold=True)
+    ran = run([*ASYNCGUARD, "--depth", "full"], "script.py")
     assert ran.status == 0, ran.err
     assert [site.api for site in store.load(ran.trace).sites] == ["torch.nonzero"]
 
