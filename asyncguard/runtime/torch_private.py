@@ -8,6 +8,8 @@ torch that lacks one, before anything is counted wrongly. Imports no torch: who 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -67,6 +69,7 @@ NAMES: dict[str, Name] = {
     "function_mode_depth": Name("torch._C._len_torch_function_stack"),
     "function_modes": Name("torch.overrides._get_current_function_mode_stack"),
     "graph_task": Name("torch._C._current_graph_task_id"),
+    "tracing_state": Name("torch._C._get_tracing_state"),
     # Optimizers
     "asgd_loop": Name("torch.optim.asgd._single_tensor_asgd"),
     "nadam_loop": Name("torch.optim.nadam._single_tensor_nadam"),
@@ -115,6 +118,11 @@ ATTRIBUTES: tuple[Name, ...] = (
     Name("torch._C._dispatch_has_kernel_for_dispatch_key"),
     Name("torch._C._dispatch_dump"),
     Name("torch._C.DispatchKeySet"),
+    Name("torch._C._dispatch_key_parse"),
+    Name("torch._C._dispatch_tls_local_include_set"),
+    Name("torch._C._dispatch_tls_local_exclude_set"),
+    Name("torch._C._ForceDispatchKeyGuard"),
+    Name("torch._C._set_tracing_state"),
     Name("torch.utils._device.CURRENT_DEVICE"),
     Name("torch.utils._python_dispatch.TorchDispatchMode.is_infra_mode"),
     Name("torch.utils._python_dispatch.TorchDispatchMode._should_skip_dynamo", since="2.11"),
@@ -256,6 +264,35 @@ def packet(overload: Any) -> Any:
 def runner(overload: Any) -> Any:
     """What runs an operator, by the shortest way."""
     return getattr(overload, "_op", overload)
+
+
+@contextmanager
+def tracing_paused() -> Iterator[Callable[[Any], Any]]:
+    """Have torch.jit record nothing; but what it is given to wrap is recorded.
+
+    Within an operator that it leaves to those below (a convolution), a dispatch mode is called
+    where it records none.
+    """
+    C = sys.modules["torch"]._C  # noqa: N806
+    state, tracer = C._get_tracing_state(), C.DispatchKeySet(C._dispatch_key_parse("Tracer"))
+    included, excluded = C._dispatch_tls_local_include_set(), C._dispatch_tls_local_exclude_set()
+
+    def recorded(run: Any) -> Any:
+        def run_recorded(*args: Any, **kwargs: Any) -> Any:
+            C._set_tracing_state(state)
+            try:
+                return run(*args, **kwargs)
+            finally:
+                C._set_tracing_state(None)
+
+        return run_recorded
+
+    with C._ForceDispatchKeyGuard(included, excluded - tracer):
+        C._set_tracing_state(None)
+        try:
+            yield recorded
+        finally:
+            C._set_tracing_state(state)
 
 
 def queue_callback(callback: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import torch
@@ -72,6 +73,9 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         try:
             if watched is not None and private.graph_task() != -1:
                 return watched(sys._getframe(1), self._run, op, args, kwargs or {})
+            if private.tracing_state() is not None:
+                with private.tracing_paused() as recorded:
+                    return self._run(replace(op, run=recorded(op.run)), args, kwargs or {})
             return self._run(op, args, kwargs or {})
         finally:
             machine.leave()

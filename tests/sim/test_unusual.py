@@ -165,6 +165,17 @@ def scripted(device: str) -> Any:
     return model(torch.ones(1, 2, device=device)).tolist()
 
 
+def traced(device: str) -> Any:
+    """Convolutions are recorded by what they call, with other data than the trace was made of."""
+    convolution = torch.nn.Sequential(torch.nn.Conv1d(2, 3, 2), torch.nn.ReLU()).to(device)
+    recurrent = torch.nn.GRU(4, 2).to(device)
+    x = torch.randn(1, 2, 4, device=device)
+    models = [torch.jit.trace(each, x, check_trace=False) for each in (convolution, recurrent)]
+    y, (z, _) = (model(x + 1) for model in models)
+    assert "_convolution" in str(models[0].inlined_graph)
+    return y.tolist(), z.tolist()
+
+
 def nested_contexts(device: str) -> Any:
     with torch.device(device):
         outer = torch.zeros(3)
@@ -207,7 +218,7 @@ PROGRAMS: dict[str, Program] = {
     for each in (
         checkpointing, function_transforms, custom_function, sparse, complex_numbers, quantised,
         packed_sequences, attention, scattering, storages, loading, saved_on_the_host, generators,
-        scripted, nested_contexts, nested_tensors, line_search, all_hooks,
+        scripted, traced, nested_contexts, nested_tensors, line_search, all_hooks,
     )
 }  # fmt: skip
 
