@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+import torch.cuda.sparse
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
-from asyncguard.sim.machine import Device, Machine, NotSimulated
+from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.moves import TYPES
 from asyncguard.sim.places import (
     CPU,
@@ -58,7 +59,9 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     for name, new in _methods(machine, mover).items():
         yield Place(Tensor, name), new
     for name in TYPES:
-        yield Place(torch.cuda, name), _legacy_type(name)
+        yield Place(torch.cuda, name), _legacy_type(name, _LegacyType)
+        if hasattr(torch.cuda.sparse, name):
+            yield Place(torch.cuda.sparse, name), _legacy_type(name, _LegacySparseType)
 
 
 def _factory(
@@ -91,18 +94,21 @@ def _sparse(machine: Machine, original: Callable[..., Any]) -> Callable[..., Any
     """Sparse tensors lie where their values do."""
 
     @functools.wraps(original)
-    def make(*args: Any, **kwargs: Any) -> Any:
+    def make(*args: Any, requires_grad: bool = False, **kwargs: Any) -> Any:
+        made = placed(*args, **kwargs)
+        return made.requires_grad_() if requires_grad else made
+
+    def placed(*args: Any, **kwargs: Any) -> Any:
         device = kwargs.get("device")
         target = None if device is None else resolve(machine, device)
         places = [device_of(arg) for arg in args if isinstance(arg, Tensor)]
         place = next((place for place in places if place is not None), None)
-        if isinstance(target, Device) and target is not place:
-            raise NotSimulated(f"torch.{original.__name__} of data on the host")
-        if place is None or target == CPU:
+        if (place is None and not isinstance(target, Device)) or target == CPU:
             return original(*args, **kwargs)
         made = original(*args, **{**kwargs, "device": CPU})
-        put(made, place)
-        return made
+        if place is not None:
+            put(made, place)
+        return made if target in (None, place) else made.to(_public(target))
 
     return make
 
@@ -247,5 +253,19 @@ class _LegacyType(type):
         return torch.empty(*args, dtype=cls.kind, device="cuda")
 
 
-def _legacy_type(name: str) -> _LegacyType:
-    return _LegacyType(name, (), {"kind": TYPES[name], "__module__": "torch.cuda"})
+class _LegacySparseType(_LegacyType):
+    """The metaclass of torch.cuda.sparse.FloatTensor and its kin."""
+
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Tensor) and value.is_sparse and super().__instancecheck__(value)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
+        """As the old constructors: indices, values and sizes; or sizes alone."""
+        sizes = args if args and all(isinstance(arg, int) for arg in args) else None
+        given = args if sizes is None else (sizes,)
+        return torch.sparse_coo_tensor(*given or ((0,),), dtype=cls.kind, device="cuda")
+
+
+def _legacy_type(name: str, meta: type[_LegacyType]) -> _LegacyType:
+    module = "torch.cuda" if meta is _LegacyType else "torch.cuda.sparse"
+    return meta(name, (), {"kind": TYPES[name], "__module__": module})

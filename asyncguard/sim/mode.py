@@ -102,7 +102,7 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         if op.host_only is not None:
             operators.check_host_only(op, args)
         result = self._compute(op, device, args, kwargs)
-        if op.makes:
+        if op.makes or _bears_a_mark(result):
             _mark(result, device, op)
         self._take_time(op, device, args, kwargs, result)
         return result
@@ -262,6 +262,11 @@ def _is_filled(op: Operator, odd: int, args: tuple[Any, ...]) -> bool:
         return False
     given = [index for index in args[1] if index is not None]
     return args[2].numel() == 1 and len(given) == 1 and is_mask(given[0])
+
+
+def _bears_a_mark(result: Any) -> bool:
+    """Whether a tensor bears its own mark, being sparse: a view of one shares no storage."""
+    return isinstance(result, Tensor) and result.layout is not torch.strided
 
 
 def _mark(result: Any, device: Device, op: Operator) -> None:

@@ -79,6 +79,11 @@ MADE: dict[str, Make] = {
     "sparse": lambda: ones(2).to_sparse(),
     "sparse values": lambda: ones(2).to_sparse().coalesce().values(),
     "csr": lambda: torch.eye(3, device="cuda").to_sparse_csr(),
+    "sparse of the host's data": lambda: torch.sparse_coo_tensor(
+        [[0, 1]], [1.0, 2.0], (3,), device="cuda"
+    ),
+    "sparse of its old type": lambda: torch.cuda.sparse.FloatTensor(ones(1, 2).long(), ones(2)),
+    "sparse and empty": lambda: torch.cuda.sparse.HalfTensor(2, 3),
     "dense again": lambda: ones(2).to_sparse().to_dense(),
     "vmap": lambda: torch.func.vmap(lambda a: a * 2)(ones(3, 2)),
     "grad": lambda: torch.func.grad(lambda a: (a**2).sum())(ones(3)),

@@ -78,6 +78,12 @@ def sparse(device: str) -> Any:
     matrix = torch.sparse_coo_tensor(where, torch.ones(2, device=device), (2, 2))
     x = torch.arange(4.0, device=device).reshape(2, 2)
     rows = x.to_sparse_csr()
+    weights = torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,), device=device, requires_grad=True)
+    assert weights.is_leaf
+    assert weights.device == x.device
+    old = torch.sparse if device == "cpu" else torch.cuda.sparse
+    assert isinstance(weights.detach(), old.FloatTensor)
+    assert not isinstance(x, old.FloatTensor)
     return (
         (matrix @ x).tolist(),
         matrix.coalesce().values().tolist(),
