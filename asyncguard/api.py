@@ -284,6 +284,7 @@ def trace(
     device_times: DeviceTimes | None = None,
     cross_check: bool = False,
     ranges: Ranges | None = None,
+    own: Iterable[str] = (),
     schedule: Schedule | None = None,
     on_record: Callable[[Trace], object] | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
@@ -313,12 +314,15 @@ def trace(
                 that no entry names are shown as api "unattributed".
     ranges:     torch: "record_function" or "nvtx" puts a range round each wait, for other profilers
                 to show. None: nothing, which costs nothing.
+    own:        installed packages to take for your own code, named as they are imported: waits
+                inside are charged to their lines, in every trace that runs meanwhile.
     schedule:   `asyncguard.Schedule(wait=100, active=20, repeat=3)`: the steps to record; between
                 them nothing is recorded, and `warmup` is the schedule's.
     on_record:  called with the trace of each of its cycles; the trace itself shows the last one.
     clock:      returns nanoseconds.
 
-    Raises AsyncguardError for an unknown framework, depth or choice of device times.
+    Raises AsyncguardError for an unknown framework, depth or choice of device times, and for an
+    `own` package that is not there.
     """
     options = Options(
         frameworks=frameworks,
@@ -329,6 +333,7 @@ def trace(
         device_times=device_times,
         cross_check=cross_check,
         ranges=ranges,
+        own=own,
         clock=clock,
     )
     if schedule is None:

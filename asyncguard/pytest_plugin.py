@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import astuple
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,8 @@ class _Run:
         self.default = _natural(config.getini("asyncguard_max_syncs"))
         self.stored = pytest_limits.load(self.path) if self.traces else {}
         self.costs: list[Cost] = []
+        if own := config.getoption("asyncguard_own"):
+            import_module("asyncguard.runtime.owned").Owned(own)  # it raises where one is not there
 
     def limit(self, item: pytest.Item) -> Limit | None:
         """What a test may wait: its marker's limit, else the stored one, else the ini file's."""
@@ -104,6 +107,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run the whole suite on a simulated CUDA device, without a GPU: "
         f"{DEFAULT_PROFILE} (default), h100, a100, rtx4090, t4, or a TOML file",
     )  # fmt: skip
+    group.addoption(
+        "--asyncguard-own", metavar="PACKAGE", action="append", default=[],
+        help="an installed package to take for your own code: waits inside are charged to its "
+        "lines (may be repeated)",
+    )  # fmt: skip
     parser.addini(
         pytest_device.SETTING, "the profile of the CUDA device to simulate for the whole suite",
         default="",
@@ -145,9 +153,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def sync_trace() -> Generator[asyncguard.Trace, None, None]:
+def sync_trace(pytestconfig: pytest.Config) -> Generator[asyncguard.Trace, None, None]:
     """A running `asyncguard.trace()`, from this fixture's set-up to its tear-down."""
-    with asyncguard.trace() as trace:
+    with asyncguard.trace(own=pytestconfig.getoption("asyncguard_own")) as trace:
         yield trace
 
 
@@ -180,7 +188,8 @@ def _simulate(item: pytest.Item, limit: Limit, around: contextlib.ExitStack) -> 
 @contextlib.contextmanager
 def _costing(item: pytest.Item, phase: str) -> Generator[asyncguard.Trace, None, None]:
     """Trace a phase of a test; where all tests are traced, keep what it cost."""
-    with asyncguard.trace(warmup=0) as trace:
+    own = item.config.getoption("asyncguard_own")
+    with asyncguard.trace(warmup=0, own=own) as trace:
         yield trace
     if _COSTS in item.stash:
         item.stash[_COSTS][phase] = pytest_limits.cost(item.nodeid, phase, trace.record)

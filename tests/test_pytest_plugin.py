@@ -563,3 +563,24 @@ def test_a_suite_under_run(pytester: pytest.Pytester) -> None:
         done = pytester.run(*command, "--sim", "cuda", *tests, "-n", "2")
         assert done.ret == pytest.ExitCode.USAGE_ERROR
         assert "add `-n 0`; or" in done.stderr.str()
+
+
+def test_an_installed_library_may_be_the_suites_own(pytester: pytest.Pytester) -> None:
+    folder = pytester.mkdir("site-packages")
+    (folder / "owned_lib.py").write_text("def read(x):\n    return x.item()\n")
+    pytester.makeini("[pytest]\npythonpath = site-packages\n")
+    test = """
+    import owned_lib, pytest, torch
+
+    @pytest.mark.max_syncs(0)
+    def test_it(sync_trace):
+        owned_lib.read(torch.ones(1))
+    """
+    done = suite(pytester, "--asyncguard-own", "owned_lib", test=test)
+    done.assert_outcomes(failed=1)
+    assert "owned_lib.py:2 torch.Tensor.item x1" in done.stdout.str()
+    done = suite(pytester, test=test)
+    assert "test_suite.py:5 torch.Tensor.item x1" in done.stdout.str()
+    done = suite(pytester, "--asyncguard-own=owned_none", test=test)
+    assert done.ret == pytest.ExitCode.USAGE_ERROR
+    assert "there is no package 'owned_none'" in done.stderr.str()

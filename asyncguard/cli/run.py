@@ -60,6 +60,11 @@ def add(commands: Any) -> None:
         "Python 3.12)",
     )  # fmt: skip
     parser.add_argument(
+        "--own", metavar="PACKAGE", action="append", default=[],
+        help="an installed package to take for your own code: waits inside are charged to its "
+        "lines, and --lines records them (may be repeated)",
+    )  # fmt: skip
+    parser.add_argument(
         "--sim", metavar="cuda[:PROFILE]",
         help="simulate CUDA on a machine without a GPU: h200 (default), h100, a100, rtx4090, t4, "
         "or a TOML file; times are modelled",
@@ -125,6 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
         cross_check=arguments.cross_check,
         ranges=arguments.ranges,
         lines=arguments.lines,
+        own=arguments.own,
     )
     after = None if arguments.quiet else _show_saved
     return launch.run(

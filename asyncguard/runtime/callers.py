@@ -136,6 +136,10 @@ class Callers:
         way.beyond = self._beyond
         return way, callers
 
+    def forget_ways(self) -> None:
+        """Look again at who calls whom: other frames count as the program's now."""
+        self._ways.clear()
+
     def entry(self, frame: FrameType) -> str:
         """A frame as call paths show it: "path:line function"."""
         code = frame.f_code

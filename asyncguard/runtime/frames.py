@@ -48,6 +48,7 @@ class Ranks:
 
     def __init__(self) -> None:
         self._frameworks: tuple[str, ...] = ()
+        self._users: tuple[str, ...] = ()  # how files begin that are to rank as the user's
         self._ranks: dict[int, Rank] = {}
         self._kept: dict[int, CodeType] = {}  # alive, so that ids stay theirs
         self.line_tables: dict[int, tuple[array[int], array[int]]] = {}  # of some of these
@@ -58,6 +59,16 @@ class Ranks:
         if prefix not in self._frameworks:
             self._frameworks += (prefix,)
             self._ranks = {}
+
+    def set_users(self, prefixes: tuple[str, ...]) -> None:
+        """Code of files whose names begin so ranks as the user's from now on, and no other's."""
+        self._users = prefixes
+        self._ranks = {}
+
+    @property
+    def users(self) -> tuple[str, ...]:
+        """What `set_users` was given."""
+        return self._users
 
     def __call__(self, code: CodeType) -> Rank:
         key = id(code)
@@ -85,6 +96,8 @@ class Ranks:
             return Rank.PSEUDO
         if filename.startswith(_HERE):
             return Rank.SELF
+        if filename.startswith(self._users):
+            return Rank.USER
         if filename.startswith(self._frameworks):
             return Rank.FRAMEWORK
         if any(part in filename for part in _INSTALLED):

@@ -34,6 +34,7 @@ class Options:
     cross_check: whether to compare with the waits that torch itself reports on CUDA.
     ranges:     "record_function" or "nvtx": ranges round the waits, for other profilers.
     lines:      whether to record which lines of the user's own files run.
+    own:        packages, named as they are imported, whose lines are the user's own.
     clock:      returns nanoseconds; within `simulate_cuda` the default is its virtual clock.
     """
 
@@ -46,6 +47,7 @@ class Options:
     cross_check: bool = False
     ranges: Ranges | None = None
     lines: bool = False
+    own: Iterable[str] = ()
     clock: Callable[[], int] = time.perf_counter_ns
 
     def __post_init__(self) -> None:
@@ -56,6 +58,8 @@ class Options:
             _check_number("timeline", self.timeline or 0)
         _check_clock(self.clock)
         object.__setattr__(self, "frameworks", _known(self.frameworks))
+        own = (self.own,) if isinstance(self.own, str) else tuple(self.own)
+        object.__setattr__(self, "own", own)
 
     @property
     def watched(self) -> frozenset[str] | None:

@@ -26,6 +26,7 @@ from asyncguard.runtime.hub import hub
 from asyncguard.runtime.lines import Lines
 from asyncguard.runtime.options import Options
 from asyncguard.runtime.overlap import Overlap
+from asyncguard.runtime.owned import Owned
 from asyncguard.runtime.ranges import Ranges
 from asyncguard.runtime.recorder import Figures, Reading, Recorder, Totals
 from asyncguard.runtime.registry import registry
@@ -52,6 +53,7 @@ class Session:
         self._command = command
         self._root = os.getcwd()
         self._lines = Lines(self._root) if self._options.lines else None
+        self._owned = Owned(self._options.own) if self._options.own else None
         self._versions: dict[str, str] = {}
         self._began = identity.now()
         self._began_ns = 0  # Unix's clock, as the recorder's began
@@ -112,6 +114,9 @@ class Session:
             self._bind()
         self._memory = memory.read()
         undo = self._undo.callback  # the last comes first
+        if self._owned is not None:
+            self._owned.start()
+            undo(self._owned.stop)
         if self._device is not None:  # no hook is left by then that would count its waits
             undo(self._device.stop)
         undo(self._unlisten)  # releasing hooks may settle the cost of the last wait

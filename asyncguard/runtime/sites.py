@@ -11,6 +11,7 @@ two dictionary hits. Hooks look sites up here.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -21,6 +22,7 @@ from asyncguard.runtime.frames import Rank, Ranks, charged, line_of, nearest, ou
 
 ranks = Ranks()  # of the whole process: frames are what they are in every session
 callers = Callers(ranks)
+_blockers: weakref.WeakSet[Blocker] = weakref.WeakSet()
 MOST_PATHS = 256  # of one line
 MOST_LIBRARY_FRAMES = 16  # between the user's line and the wait
 
@@ -102,8 +104,8 @@ class Blocker:
     """
 
     __slots__ = (
-        "cache", "device", "internals", "is_collective", "loads_data", "on_accelerator",
-        "point", "sites", "stand_in", "times", "users_only",
+        "__weakref__", "cache", "device", "internals", "is_collective", "loads_data",
+        "on_accelerator", "point", "sites", "stand_in", "times", "users_only",
     )  # fmt: skip
 
     def __init__(
@@ -130,6 +132,7 @@ class Blocker:
         self.sites: dict[tuple[str, str], dict[int | tuple[int, str], Site]] = {}
         # (id(code), f_lasti) of the caller -> the site, and how it was reached the last time
         self.cache: dict[tuple[int, int], Site | None] = {}
+        _blockers.add(self)
 
     def site(self, frame: FrameType | None) -> Site | None:
         """The site to charge for a wait called from `frame`; None where it is not the user's."""
@@ -190,3 +193,24 @@ def _library(frame: FrameType, user: FrameType) -> Frames:
         if ranks(each.f_code) in (Rank.LIBRARY, Rank.FRAMEWORK):
             found.append(callers.entry(each))
     return tuple(found)
+
+
+def rank_as_users(prefixes: tuple[str, ...]) -> None:
+    """Code of files whose names begin so ranks as the user's, until `rank_as_before`."""
+    _rank_anew((*ranks.users, *prefixes))
+
+
+def rank_as_before(prefixes: tuple[str, ...]) -> None:
+    """Take back one `rank_as_users` of the same."""
+    left = list(ranks.users)
+    for prefix in prefixes:
+        left.remove(prefix)
+    _rank_anew(tuple(left))
+
+
+def _rank_anew(users: tuple[str, ...]) -> None:
+    """Change whose code is the user's, and forget the sites that were charged by another rank."""
+    ranks.set_users(users)
+    callers.forget_ways()
+    for blocker in list(_blockers):
+        blocker.cache.clear()
