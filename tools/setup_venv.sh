@@ -12,8 +12,8 @@ fail() {
 }
 
 [ -n "${PYTHON:-}" ] || fail "no Python found: install Python 3.11, or call 'make PYTHON=/path/to/python3.11 ...'"
-"$PYTHON" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' ||
-    fail "$("$PYTHON" --version) at $PYTHON cannot hold the test environment (mxnet 1.9.1 and NumPy 1.26 need Python 3.10 to 3.12); call 'make PYTHON=python3.11 ...'"
+"$PYTHON" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' ||
+    fail "$("$PYTHON" --version) at $PYTHON cannot hold the test environment (its frameworks need Python 3.10 to 3.13); call 'make PYTHON=python3.11 ...'"
 
 echo "asyncguard: setting up $venv with $("$PYTHON" --version) (once; a few minutes, about 2 GB)"
 [ -x "$venv/bin/python" ] || "$PYTHON" -m venv "$venv" ||
