@@ -202,7 +202,7 @@ def test_what_is_mocked_across_the_end_of_a_trace_ends_as_it_was(name: str) -> N
 
 
 def test_an_attribute_that_somebody_else_changed_is_left_to_them_and_named() -> None:
-    own = torch.Tensor.__getitem__
+    own, empty = torch.Tensor.__getitem__, slots.empties(torch.Tensor, "__getitem__")
     session = Session(frameworks=["torch"]).start()
     theirs = torch.Tensor.__getitem__ = lambda self, index: own(self, index)
     session.stop()
@@ -212,7 +212,8 @@ def test_an_attribute_that_somebody_else_changed_is_left_to_them_and_named() -> 
         assert "left" in note
     finally:
         del torch.Tensor.__getitem__
-        slots.empty(torch.Tensor, "__getitem__")  # which Python filled for theirs
+        for _, slot in empty:  # which Python filled for theirs
+            slot.value = None
     assert DATA[0, 1].item() == 1
 
 
