@@ -7,7 +7,6 @@ asked of a real device by `test_cuda` and `benchmarks/cuda_check.py`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -292,7 +291,7 @@ def test_a_checked_norm_is_read_where_it_is(norm: Any, monkeypatch: pytest.Monke
 def test_a_model_is_where_its_parameters_are() -> None:
     from asyncguard.runtime.adapters.torch import Adapter
 
-    adapter = Adapter(SimpleNamespace(name="torch"))
+    adapter = Adapter(catalogue.load().frameworks["torch"])
     model = torch.nn.Linear(2, 2)
     assert adapter.device_of(model) == "cpu (stand-in)"
     assert adapter.device_of(torch.nn.ReLU()) is None
