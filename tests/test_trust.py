@@ -50,6 +50,7 @@ ALLOWED = {
     ("runtime/launch.py", "exec"): "runs the program that the user asked to run",
     ("runtime/launch.py", "compile"): "of that program",
     ("runtime/shells.py", "'compile'"): "IPython's table of cells is asked for a name",
+    ("pytest_plugin.py", IMPORTS): "a module of ours, by its name, for --asyncguard-own",
     ("runtime/detours.py", "compile"): "a template of its own with the names of free variables",
     ("prepared.py", "exec"): "text of `dataclasses`, and of libcst's own class and field names",
     ("prepared.py", "compile"): "of that text",
