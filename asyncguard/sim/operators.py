@@ -67,7 +67,7 @@ _WITHOUT_KERNEL = frozenset({
 _TAKE_NUMBERS = frozenset({
     "aten::fill_", "aten::fill", "aten::index_fill_", "aten::index_fill", "aten::index_put_",
     "aten::index_put", "aten::_index_put_impl_", "aten::masked_fill", "aten::masked_fill_",
-    "aten::where", "aten::copy_", "aten::copy", "aten::lift_fresh", "aten::set_",
+    "aten::where", "aten::copy_", "aten::copy", "aten::lift_fresh", "aten::set_", "aten::allclose",
 })  # fmt: skip
 
 

@@ -155,6 +155,12 @@ def test_devices_do_not_mix() -> None:
     assert not wrong(MIXED, refused)
 
 
+def test_allclose_takes_a_number_of_the_host() -> None:
+    assert torch.allclose(ones(2), torch.tensor(1.0))
+    with pytest.raises(RuntimeError, match="on the same device"):
+        torch.allclose(ones(2), torch.ones(2))
+
+
 def test_messages_are_those_of_cuda() -> None:
     both = "found at least two devices, cuda:0 and cpu!"
     with pytest.raises(RuntimeError, match=both):

@@ -1,0 +1,140 @@
+"""One case of a driver: run on the CPU and on the simulated device, and held against each other."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+import signal
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+
+import asyncguard
+from benchmarks.truth.collector import Collector
+
+Run = Callable[[str], Any]  # a device's name -> results
+MOST = 1_000  # results of a case that are compared
+SEED = 20_261_128
+
+
+class OutOfTime(BaseException):
+    """A case takes longer than it may."""
+
+
+def examine(run: Run, collector: Collector, seconds: int, *, needs_cpu: bool) -> dict[str, Any]:
+    """Run a case on both devices; return how it ended, and what the collector saw.
+
+    `outcome` is "same", "differs", "random" (the CPU differs from itself), "stopped" (the device
+    alone raised), "late" (out of time), or "unfit" (it does not run on the CPU either). Without
+    `needs_cpu` a case that does not is run on the device all the same: "alone" where that works.
+    """
+    host = _attempt(run, "cpu", seconds)
+    if host.error and needs_cpu:
+        return {"outcome": "unfit", "reason": host.error}
+    with asyncguard.simulate_cuda():
+        with collector:
+            device = _attempt(run, "cuda", seconds)
+            found = collector.seen()
+    if device.is_late:
+        return {"outcome": "late", "reason": device.error, **found}
+    if device.error:
+        outcome = "unfit" if host.error else "stopped"
+        return {"outcome": outcome, "reason": device.error, **found}
+    if host.error:
+        return {"outcome": "alone", "reason": host.error, **found}
+    outcome = "same"
+    if host.values != device.values:
+        again = _attempt(run, "cpu", seconds)
+        outcome = "random" if again.values != host.values else "differs"
+    return {"outcome": outcome, "reason": "", **found}
+
+
+@dataclasses.dataclass(frozen=True)
+class _Ended:
+    """How a run ended: its results as bytes, or the error."""
+
+    values: list[object]
+    error: str = ""
+    is_late: bool = False
+
+
+def _attempt(run: Run, device: str, seconds: int) -> _Ended:
+    seed()
+    try:
+        with limited(seconds):
+            return _Ended(list(_values(run(device))))
+    except OutOfTime:
+        return _Ended([], f"more than {seconds} s", is_late=True)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever a foreign program raises
+        return _Ended([], described(error))
+
+
+def described(error: BaseException) -> str:
+    """Return an error on one line, with the innermost place."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    text = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return "".join(f"{text} [{_short(at.filename)}:{at.lineno}]" for at in last) or text
+
+
+def _short(filename: str) -> str:
+    return filename.rpartition("site-packages/")[2].removeprefix("/").rpartition("/asyncguard/")[2]
+
+
+def seed() -> None:
+    """Let all generators begin anew."""
+    random.seed(SEED)
+    np.random.seed(SEED % 2**32)  # noqa: NPY002  foreign programs draw from it
+    torch.manual_seed(SEED)
+
+
+@contextlib.contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    """Raise OutOfTime in the main thread after so many seconds."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _values(result: Any) -> Iterator[object]:
+    """What a result holds that can be compared: the bytes of arrays, numbers and texts."""
+    left = [result]
+    for _ in range(MOST):
+        if not left:
+            return
+        value = left.pop()
+        if isinstance(value, torch.Tensor):
+            yield _bytes(value)
+        elif isinstance(value, np.ndarray):
+            yield value.dtype.str, value.shape, value.tobytes()
+        elif isinstance(value, bool | int | float | complex | str | bytes | np.generic):
+            yield repr(value)
+        elif isinstance(value, Mapping):
+            left += [value[key] for key in reversed(list(value))]
+        elif isinstance(value, list | tuple):
+            left += reversed(value)
+        elif dataclasses.is_dataclass(value):
+            left += [getattr(value, field.name) for field in dataclasses.fields(value)]
+
+
+def _bytes(value: torch.Tensor) -> object:
+    plain = value.detach()
+    if plain.layout is not torch.strided:
+        plain = plain.to_dense()
+    if plain.is_quantized:
+        plain = plain.dequantize()
+    plain = plain.resolve_conj().resolve_neg().cpu().contiguous()
+    raw = plain.reshape(-1).view(torch.uint8).numpy().tobytes()
+    return str(plain.dtype), tuple(plain.shape), raw

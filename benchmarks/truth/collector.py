@@ -1,0 +1,253 @@
+"""What a package's own lines do while a case runs: how often each ran, and which waits began there.
+
+A wait belongs to the innermost frame of the package that is under way, and there to the expression
+that the frame is at (from Python 3.11 on). `direct` says that nothing but a framework and the
+standard library stands between it and the wait; else another library waits in its stead.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from asyncguard.model import SyncKind
+from asyncguard.runtime.frames import Rank
+from asyncguard.runtime.hub import hub
+from asyncguard.runtime.registry import registry
+from asyncguard.runtime.simulated import MARK
+from asyncguard.runtime.sinks import Event, Sink
+from asyncguard.runtime.sites import Site, ranks
+
+_Trace = Callable[[FrameType, str, Any], Any]
+
+
+class Place(NamedTuple):
+    """An expression of the package: lines from 1, columns from 1, as findings have them."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    direct: bool
+
+
+class Own:
+    """Which code is the package's: below one of its folders, and in no folder left out."""
+
+    def __init__(self, folders: Sequence[Path], without: Sequence[str] = ()) -> None:
+        self._folders = [(str(folder.resolve()) + "/", folder.name) for folder in folders]
+        self._without = tuple(without)
+        self._known: dict[str, str | None] = {}
+
+    def path(self, filename: str) -> str | None:
+        """The file's path from the folder's parent; None where it is not the package's."""
+        if filename not in self._known:
+            self._known[filename] = self._path(filename)
+        return self._known[filename]
+
+    def _path(self, filename: str) -> str | None:
+        real = os.path.realpath(filename)
+        for folder, name in self._folders:
+            if real.startswith(folder):
+                path = f"{name}/{real.removeprefix(folder)}"
+                return None if path.startswith(self._without) else path
+        return None
+
+
+class Waits(Sink):
+    """Counts waits by place; those for values of the host, which would be waits on a device, too.
+
+    `waits`: (place, api, kind) -> how often, and in how many steps. `host`: the same places where
+    the value was the host's. `enqueued`: how many kernels the device was given.
+    """
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+        self._places: dict[tuple[int, int, bool], Place] = {}
+        self._kept: list[CodeType] = []  # alive, so that ids stay theirs
+        self._steps: dict[tuple[Place, str, str], int] = {}
+        self.begin_case()
+
+    def begin_case(self) -> None:
+        """Count from zero."""
+        self.waits: Counter[tuple[Place, str, str]] = Counter()
+        self.in_steps: Counter[tuple[Place, str, str]] = Counter()
+        self.host: Counter[tuple[Place, str, str]] = Counter()
+        self.elsewhere: Counter[str] = Counter()
+        self.enqueued = 0
+        self.step = 0
+        self._steps.clear()
+
+    def begin(self) -> Place | None:
+        """The place that is about to wait."""
+        direct = True
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            path = self._own.path(code.co_filename)
+            if path is not None:
+                return self._place(path, frame, direct)
+            direct = direct and ranks(code) is not Rank.LIBRARY
+            frame = frame.f_back
+        return None
+
+    enter = begin
+
+    def end(self, site: Site, began: Place | None) -> None:
+        """A wait is over."""
+        api, kind = site.blocker.point.id, site.blocker.point.kind.value
+        if began is None:
+            self.elsewhere[api] += not site.blocker.stand_in
+            return
+        key = began, api, kind
+        if not site.blocker.device.endswith(MARK):
+            self.host[key] += site.blocker.stand_in
+            return
+        self.waits[key] += 1
+        if self._steps.get(key) != self.step:
+            self._steps[key] = self.step
+            self.in_steps[key] += 1
+
+    def part(self, site: Site, began: Place | None) -> Place | None:
+        """A read inside a composite call, told when that is over."""
+        return began
+
+    def leave(self, site: Site, entered: Place | None, parts: Sequence[Place | None]) -> None:
+        """A call is over that waited where something inside did."""
+        if parts or site.blocker.point.kind is not SyncKind.COMPOSITE:
+            self.end(site, entered)
+
+    apart = end
+
+    def event(self, event: Event) -> None:
+        """The device is given work."""
+        self.enqueued += event.kind == "enqueue"
+
+    def mark(self, source: object | None) -> None:
+        """A step ends."""
+        self.step += 1
+
+    def _place(self, path: str, frame: FrameType, direct: bool) -> Place:
+        key = id(frame.f_code), frame.f_lasti, direct
+        place = self._places.get(key)
+        if place is None:
+            self._kept.append(frame.f_code)
+            place = self._places[key] = Place(path, *_position(frame), direct)
+        return place
+
+
+def _position(frame: FrameType) -> tuple[int, int, int, int]:
+    """The expression that a frame is at; without columns (0) where Python keeps none."""
+    positions = getattr(frame.f_code, "co_positions", None)
+    if positions is not None and frame.f_lasti >= 0:
+        line, end, column, end_column = list(positions())[frame.f_lasti // 2]
+        if None not in (line, end, column, end_column):
+            return line, column + 1, end, end_column + 1
+    line = frame.f_lineno or 0
+    return line, 0, line, 0
+
+
+class Lines:
+    """Counts how often each line of the package runs, in all threads."""
+
+    def __init__(self, own: Own) -> None:
+        self._own = own
+        self._traced: dict[int, _Trace | None] = {}  # by the id of a code object
+        self._kept: list[CodeType] = []  # alive, so that ids stay theirs
+        self.ran: dict[str, dict[int, int]] = {}
+
+    def begin_case(self) -> None:
+        """Count from zero."""
+        for counts in self.ran.values():
+            counts.clear()
+
+    def start(self) -> None:
+        """Begin to count."""
+        threading.settrace(self._call)
+        sys.settrace(self._call)
+
+    def stop(self) -> None:
+        """Count no more."""
+        sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]  # None is allowed
+
+    def _call(self, frame: FrameType, event: str, argument: Any) -> _Trace | None:
+        code = frame.f_code
+        try:
+            return self._traced[id(code)]
+        except KeyError:
+            self._kept.append(code)
+            path = self._own.path(code.co_filename)
+            trace = None if path is None else _counting(self.ran.setdefault(path, {}))
+            self._traced[id(code)] = trace
+            return trace
+
+
+def _counting(counts: dict[int, int]) -> _Trace:
+    def line(frame: FrameType, event: str, argument: Any) -> Any:
+        if event == "line":
+            number = frame.f_lineno
+            counts[number] = counts.get(number, 0) + 1
+        return line
+
+    return line
+
+
+class Collector:
+    """Both, of one case after the other."""
+
+    def __init__(self, own: Own) -> None:
+        self.waits = Waits(own)
+        self.lines = Lines(own)
+
+    def __enter__(self) -> Collector:
+        self.waits.begin_case()
+        self.lines.begin_case()
+        registry.acquire(None, _no_clock)
+        hub.add(self.waits)
+        hub.add_marked(self.waits)
+        self.lines.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.lines.stop()
+        hub.remove_marked(self.waits)
+        hub.remove(self.waits)
+        registry.release(None, _no_clock)
+
+    def seen(self) -> dict[str, Any]:
+        """What the case did, as JSON."""
+        waits = self.waits
+        return {
+            "enqueued": waits.enqueued,
+            "steps": waits.step,
+            "lines": {path: _pairs(counts) for path, counts in self.lines.ran.items() if counts},
+            "waits": list(_rows(waits.waits, waits.in_steps)),
+            "host": list(_rows(waits.host, Counter())),
+            "elsewhere": dict(sorted(waits.elsewhere.items())),
+            "faults": list(hub.faults),
+        }
+
+
+def _pairs(counts: dict[int, int]) -> list[tuple[int, int]]:
+    return sorted(counts.items())
+
+
+def _rows(
+    counts: Counter[tuple[Place, str, str]], steps: Counter[tuple[Place, str, str]]
+) -> Iterator[list[Any]]:
+    for key, count in sorted(counts.items()):
+        if count:
+            place, api, kind = key
+            yield [*place, api, kind, count, steps[key]]
+
+
+def _no_clock() -> int:
+    return 0

@@ -1,0 +1,196 @@
+"""The public layers, losses and functions of a package, made and fed by what parameters are called.
+
+A class of `torch.nn.Module` is made with the small values that `GIVEN` has for its required
+parameters; then it, or a function, is tried on one sample input after the other. The first that it
+takes on the CPU is the case's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import io
+import pkgutil
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+B, C, S, N, D, W = 2, 3, 32, 8, 16, 50  # batch, channels, side, steps, features, words
+GIVEN: tuple[tuple[str, Any], ...] = (  # by what a parameter is called, the first that fits
+    (r"^(image_size|img_size|frame_size|size|output_size|resolution|shape)$", S),
+    (r"^(image_patch_size|patch_size|frame_patch_size|window_size|kernel_size|ksize)$", 4),
+    (r"^(frames|num_frames)$", 4),
+    (r"^(in_channels|channels|in_chans|num_channels|input_channels|in_channel|inp)$", C),
+    (r"^(num_classes|n_classes|classes|num_labels|n_class)$", 4),
+    (r"^(depth|num_layers|n_layers|layers|num_blocks|encoder_depth|max_depth)$", 2),
+    (r"^(heads|num_heads|n_heads|nhead|num_attention_heads)$", 4),
+    (r"^(dim_head|head_dim)$", 8),
+    (r"^(num_tokens|vocab_size|num_embeddings|n_vocab|vocab)$", W),
+    (r"^(max_seq_len|seq_len|max_len|num_patches|length|max_length|num_nodes)$", N),
+    (r"^(p|dropout|drop|prob|rate|alpha|beta|gamma|eps|margin|sigma|temperature|scale)$", 0.5),
+    (r"^(degrees|angle)$", 10.0),
+    (r"^(groups|num_groups|stride|padding|dilation|k|iterations|order|level)$", 1),
+    (r"(mlp_dim|hidden_dim|hidden_channels|hidden_size|ff_dim|dim_feedforward|inner_dim)$", 32),
+    (r"(dim|features|size|channels|width|embed|units|d_model|out_dim|num_features)$", D),
+    (r"^(num_|n_)", 2),
+)
+
+
+def cases(
+    *,
+    modules: list[str],
+    walk: bool = False,
+    functions: bool = False,
+    given: dict[str, Any] | None = None,
+    without: list[str] | None = None,
+) -> dict[str, Any]:
+    """A case for each public class, and each function, that a module defines or hands on."""
+    found: dict[str, Any] = {}
+    known: set[int] = set()
+    for module in _imported(modules, walk):
+        package = module.__name__.partition(".")[0]
+        for name, thing in sorted(vars(module).items()):
+            full = f"{module.__name__}.{name}"
+            if name.startswith("_") or id(thing) in known or full in (without or ()):
+                continue
+            if not str(getattr(thing, "__module__", "")).startswith(package):
+                continue
+            if inspect.isclass(thing) and issubclass(thing, torch.nn.Module):
+                found[full] = _Case(functools.partial(_made, thing, given or {}), thing.forward)
+            elif functions and inspect.isfunction(thing):
+                found[full] = _Case(functools.partial(_handed, thing), thing)
+            else:
+                continue
+            known.add(id(thing))
+    return found
+
+
+def _imported(names: list[str], walk: bool) -> Iterator[Any]:
+    for name in names:
+        module = importlib.import_module(name)
+        yield module
+        for below in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}.") if walk else ():
+            if re.search(r"\.(tests?|_|__)|main$", below.name):
+                continue
+            with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+                yield importlib.import_module(below.name)
+
+
+def _handed(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
+
+
+def _made(made: Any, given: dict[str, Any]) -> Any:
+    """A module with small values for what it must be told, and for the sizes that it may be."""
+    values = {}
+    for name, parameter in inspect.signature(made).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if name in given:
+            values[name] = given[name]
+        elif parameter.default is parameter.empty:
+            values[name] = next(value for pattern, value in GIVEN if re.search(pattern, name))
+    return made(**values)
+
+
+class _Case:
+    """One module or function; the input that it takes is chosen once, on the CPU."""
+
+    def __init__(self, make: Callable[[], Any], signature: Any) -> None:
+        self._make = make
+        parameters = list(inspect.signature(signature).parameters.values())
+        required = [
+            each.name
+            for each in parameters
+            if each.default is each.empty
+            and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
+            and each.name != "self"
+        ]
+        self._count = max(len(required), 1)
+        self._chosen: int | None = None
+
+    def __call__(self, device: str) -> list[Any]:
+        """Run it on a device."""
+        if self._chosen is None:
+            self._chosen = self._choose()
+        return self._run(self._chosen, device)
+
+    def _choose(self) -> int:
+        errors = []
+        for at in range(len(_samples(self._count))):
+            try:
+                self._run(at, "cpu")
+            except Exception as error:  # noqa: BLE001, PERF203  the next input may do
+                errors.append(error)
+            else:
+                return at
+        raise errors[0]
+
+    def _run(self, at: int, device: str) -> list[Any]:
+        torch.manual_seed(0)
+        called = self._make()
+        values = [value.to(device) for value in _samples(self._count)[at]]
+        results: list[Any] = []
+        if not isinstance(called, torch.nn.Module):
+            return [called(*values)]
+        called.to(device)
+        for value in values:
+            if value.is_floating_point():
+                value.requires_grad_()
+        for _ in range(2):
+            result = called(*values)
+            results.append(result)
+            loss = sum(
+                part.float().mean() for part in _tensors(result) if part.requires_grad
+            )
+            if isinstance(loss, torch.Tensor):
+                loss.backward()
+                results.append(loss)
+        called.eval()
+        with torch.no_grad():
+            results.append(called(*values))
+        return results
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _tensors(each)
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _tensors(each)
+
+
+@functools.cache
+def _samples(count: int) -> list[list[torch.Tensor]]:
+    """Inputs of so many tensors, the likeliest first."""
+    torch.manual_seed(1)
+    image, other = torch.rand(B, C, S, S), torch.rand(B, C, S, S)
+    steps, words = torch.randn(B, N, D), torch.randint(0, W, (B, N))
+    rows, labels = torch.randn(N, D), torch.arange(N) % 4
+    logits, classes = torch.randn(B, 4, S, S), torch.randint(0, 4, (B, S, S))
+    points = torch.rand(B, N, 2)
+    edges = torch.stack([torch.arange(N), torch.arange(N).roll(1)])
+    matrix = torch.eye(3).expand(B, 3, 3).clone()
+    wave = torch.randn(B, 4000)
+    video = torch.rand(B, C, 4, S, S)
+    mask = torch.ones(B, N, dtype=torch.bool)
+    return {
+        1: [[image], [steps], [words], [rows], [wave], [points], [matrix], [video], [logits],
+            [torch.rand(B, C)], [torch.rand(B)], [torch.rand(C, S, S)], [edges], [torch.rand(B, 1, S, S)]],
+        2: [[image, other], [rows, labels], [logits, classes], [rows, edges], [steps, steps],
+            [image, matrix], [points, points], [matrix, points], [steps, mask], [words, words],
+            [image, torch.rand(B)], [wave, wave], [torch.rand(N), torch.rand(N)],
+            [torch.randn(N, 4), labels], [steps, words], [matrix, matrix]],
+        3: [[steps, steps, steps], [image, other, other], [rows, labels, rows], [rows, edges, rows],
+            [points, points, matrix], [image, matrix, matrix], [matrix, points, points],
+            [rows, edges, torch.rand(N)], [torch.rand(N), torch.rand(N), torch.rand(N)]],
+        4: [[image, other, matrix, matrix], [matrix, matrix, points, points],
+            [steps, steps, steps, steps]],
+    }.get(count, [[image] * count])  # fmt: skip

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""What really waits, asked of packages that others wrote.
+
+    python benchmarks/truth/truth.py --package NAME ... | --all [--fresh] [--jobs N]
+    python benchmarks/truth/truth.py --table
+
+Installs a package of packages.toml in an environment of its own, runs each of its cases on the CPU
+and on a simulated CUDA device, in processes with limits of time and memory, and keeps for each line of
+the package how often it ran and which waits began there, beside the findings of `asyncguard check
+--select ALL`: benchmarks/results/truth/NAME.json.gz. A run that is broken off goes on where it was,
+unless --fresh. --table writes benchmarks/truth.md and benchmarks/results/truth.json from the records.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.truth import environments, joined, table
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HERE = Path(__file__).resolve().parent
+RECORDS = HERE.parent / "results" / "truth"
+STATE = HERE.parents[1] / ".cache" / "truth"
+DEFAULTS: dict[str, Any] = {
+    "install": [],
+    "without_dependencies": [],
+    "without": [],
+    "options": {},
+    "environment": {},
+    "needs_cpu": True,
+    "seconds": 60,
+    "memory_gib": 9,
+}
+PATIENCE = 4  # times the seconds of a case, before a process is ended that does not end it
+
+
+def half(name: str) -> str:
+    """Which half a package is in: a third of them, by the hash of their names, are the test half."""
+    return "test" if int(hashlib.sha256(name.encode()).hexdigest(), 16) % 3 == 0 else "dev"
+
+
+class Shard:
+    """Some of a package's cases, run one after the other in a process of their own."""
+
+    def __init__(self, python: Path, job: dict[str, Any], output: Path) -> None:
+        self._python = python
+        self._job = {**job, "output": str(output)}
+        self._output = output
+        self._process: subprocess.Popen[bytes] | None = None
+        self._grown = (0, 0.0)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """What the processes have told so far; what began and did not end is told as killed."""
+        begun = ""
+        for line in self._output.read_text().splitlines() if self._output.exists() else ():
+            try:
+                row = json.loads(line)
+            except ValueError:  # broken off within a line
+                continue
+            if begun and ("begin" in row or "done" in row):
+                yield {"case": begun, "outcome": "killed", "reason": "the process died"}
+            begun = row.get("begin", "")
+            if "case" in row:
+                yield row
+        if begun:
+            yield {"case": begun, "outcome": "killed", "reason": "the process died"}
+
+    def goes_on(self) -> bool:
+        """Start what is left, or look after what runs; False when nothing is left."""
+        if self._process is not None and self._process.poll() is None:
+            self._watch()
+            return True
+        done = {row["case"] for row in self.rows()}
+        left = [name for name in self._job["names"] if name not in done]
+        if not left:
+            return False
+        job = self._output.with_suffix(".job")
+        job.write_text(json.dumps({**self._job, "names": left}))
+        log = self._output.with_suffix(".log").open("ab")
+        self._process = subprocess.Popen(
+            [self._python, HERE / "worker.py", job],
+            stdout=log,
+            stderr=log,
+            cwd=tempfile.gettempdir(),
+            env=environments.ENVIRONMENT,
+        )
+        self._grown = (0, time.monotonic())
+        return True
+
+    def _watch(self) -> None:
+        """End a process that has told nothing for too long."""
+        size = self._output.stat().st_size if self._output.exists() else 0
+        if size != self._grown[0]:
+            self._grown = (size, time.monotonic())
+        elif time.monotonic() - self._grown[1] > PATIENCE * self._job["seconds"] + 60:
+            assert self._process is not None
+            self._process.kill()
+            self._process.wait()
+
+
+def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str, Any]:
+    """Run a package's cases, and return its record."""
+    python = environments.interpreter(
+        name, entry["install"], without_dependencies=entry["without_dependencies"]
+    )
+    folders = environments.folders(python, entry["modules"])
+    state = STATE / name
+    state.mkdir(parents=True, exist_ok=True)
+    if fresh:
+        for old in state.iterdir():
+            old.unlink()
+    job = {**entry, "folders": [str(folder) for folder in folders]}
+    names = list_cases(python, job, state)
+    shards = [
+        Shard(python, {**job, "names": names[at::jobs]}, state / f"{at}-of-{jobs}.jsonl")
+        for at in range(jobs)
+    ]
+    while any([shard.goes_on() for shard in shards]):
+        time.sleep(1)
+    rows = [row for shard in shards for row in shard.rows()]
+    findings = joined.findings(python, folders)
+    about = {"package": name, "half": half(name), "install": entry["install"]}
+    return about | joined.record(sorted(rows, key=lambda row: row["case"]), findings)
+
+
+def list_cases(python: Path, job: dict[str, Any], state: Path) -> list[str]:
+    """The names of a package's cases."""
+    listed = state / "cases.json"
+    if not listed.exists():
+        output = state / "list.jsonl"
+        output.unlink(missing_ok=True)
+        asked = state / "list.job"
+        asked.write_text(json.dumps({**job, "names": [], "output": str(output)}))
+        subprocess.run([python, HERE / "worker.py", asked], check=True, cwd=tempfile.gettempdir(), env=environments.ENVIRONMENT)
+        listed.write_text(json.dumps(json.loads(output.read_text().splitlines()[0])["cases"]))
+    found: list[str] = json.loads(listed.read_text())
+    return found
+
+
+def main() -> int:
+    """Drive the packages, or write the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--package", nargs="+", default=[], metavar="NAME")
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--fresh", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    packages = tomllib.loads((HERE / "packages.toml").read_text(encoding="utf-8"))
+    unknown = [name for name in options.package if name not in packages]
+    if unknown:
+        parser.error(f"not in {HERE / 'packages.toml'}: {', '.join(unknown)}")
+    for name in packages if options.all else options.package:
+        record = drive(name, DEFAULTS | packages[name], options.jobs, options.fresh)
+        RECORDS.mkdir(exist_ok=True)
+        packed = json.dumps(record, separators=(",", ":"), sort_keys=True).encode()
+        (RECORDS / f"{name}.json.gz").write_bytes(gzip.compress(packed, 9, mtime=0))
+        print(table.row(record), flush=True)
+    if options.table or options.package or options.all:
+        table.write(RECORDS)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,67 @@
+"""Run cases of one package in this process: `worker.py JOB`, a JSON file that `truth.py` writes.
+
+The job names the driver and what to tell it, the package's folders, the cases to run (none: all),
+and the file to which each case appends a line when it begins and one when it is over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import io
+import json
+import os
+import resource
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+
+def main() -> int:
+    """Run the job."""
+    job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    most = job["memory_gib"] << 30
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    os.environ.update(job.get("environment", {}))
+    warnings.simplefilter("ignore")
+    with Path(job["output"]).open("a", encoding="utf-8") as output:
+
+        def tell(row: dict[str, Any]) -> None:
+            output.write(json.dumps(row, separators=(",", ":")) + "\n")
+            output.flush()
+
+        run(job, tell)
+        tell({"done": True})
+    return 0
+
+
+def run(job: dict[str, Any], tell: Any) -> None:
+    """Run the cases that are left, each told when it begins and when it ends."""
+    import torch
+
+    from asyncguard import simulate_cuda
+    from benchmarks.truth import collector
+    from benchmarks.truth.cases import examine
+
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(False)
+    folders = [Path(folder) for folder in job["folders"]]
+    seen = collector.Collector(collector.Own(folders, job["without"]))
+    driver = importlib.import_module(f"benchmarks.truth.drivers.{job['driver']}")
+    with simulate_cuda():  # what a package asks of CUDA while it is imported
+        cases = driver.cases(**job["options"])
+    tell({"cases": sorted(cases)})
+    for name in job["names"] if job["names"] is not None else sorted(cases):
+        tell({"begin": name})
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            found = examine(cases[name], seen, job["seconds"], needs_cpu=job["needs_cpu"])
+        tell({"case": name, **found})
+        gc.collect()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,160 @@
+"""benchmarks/truth: what is seen of a package's lines, and how it is joined with findings."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from benchmarks.truth import cases, joined, table, truth  # noqa: E402
+from benchmarks.truth.collector import Collector, Own  # noqa: E402
+
+SOURCE = """\
+import torch
+
+def train(device, steps=3):
+    weight = torch.ones(4, device=device, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    for step in range(steps):
+        loss = (weight * 2).sum()
+        loss.backward()
+        optimizer.step()
+        text = f"{loss.item():.1f}" + str(float(loss)) + str(loss.shape)
+        kept = torch.ones(2).sum().item()
+    return loss.item() if steps else None
+
+def stop(device):
+    value = torch.ones(1, device=device)
+    if value.is_cuda:
+        raise RuntimeError("no such\\nthing")
+    return value
+
+def differ(device):
+    return 1.0 if device == "cpu" else 2.0
+
+def unfit(device):
+    raise ValueError(device)
+
+def endless(device):
+    while True:
+        torch.ones(1, device=device)
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    folder = tmp_path / "foreign"
+    folder.mkdir()
+    (folder / "__init__.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("foreign")
+    del sys.modules["foreign"]
+
+
+def seen(package: Any, name: str, seconds: int = 60, *, needs_cpu: bool = True) -> dict[str, Any]:
+    collector = Collector(Own([Path(package.__file__).parent]))
+    run = getattr(package, name)
+    return cases.examine(run, collector, seconds, needs_cpu=needs_cpu)
+
+
+def test_lines_waits_and_steps_of_a_package_are_counted(package: Any) -> None:
+    found = seen(package, "train")
+    assert (found["outcome"], found["steps"], found["faults"]) == ("same", 3, [])
+    assert found["enqueued"] > 0
+    lines = dict(found["lines"]["foreign/__init__.py"])
+    assert (lines[4], lines[7], lines[12]) == (1, 3, 1)
+    assert 16 not in lines
+    waits = {tuple(row[:5]): row[5:] for row in found["waits"]}
+    row = SOURCE.splitlines()[9]
+    at = row.index("loss.item()") + 1
+    if sys.version_info >= (3, 11):
+        place = ("foreign/__init__.py", 10, at, 10, at + len("loss.item()"))
+        assert waits[place] == [True, "torch.Tensor.item", "scalar", 3, 3]
+        assert [place[1] for place in waits] == [10, 10, 12]
+    assert sum(row[-2] for row in waits.values()) == 7
+    assert [row[1] for row in found["host"]] == [11]
+
+
+def test_a_case_ends_in_one_of_several_ways(package: Any) -> None:
+    stopped = seen(package, "stop")
+    assert stopped["outcome"] == "stopped"
+    assert stopped["reason"].startswith("RuntimeError: no such thing [")
+    assert seen(package, "differ")["outcome"] == "differs"
+    assert seen(package, "unfit")["outcome"] == "unfit"
+    assert seen(package, "unfit", needs_cpu=False)["outcome"] == "unfit"
+    assert "lines" not in seen(package, "unfit")
+    package.differ = lambda device: object() if device == "cuda" else unfit(device)
+    assert seen(package, "differ", needs_cpu=False)["outcome"] == "alone"
+    package.count = iter(range(9))
+    package.differ = lambda device: next(package.count)
+    assert seen(package, "differ")["outcome"] == "random"
+
+
+def unfit(device: str) -> object:
+    raise ValueError(device)
+
+
+def finding(code: str, line: int, column: int, end_column: int) -> dict[str, Any]:
+    return {
+        "path": "foreign/__init__.py", "code": code, "line": line, "column": column,
+        "end_line": line, "end_column": end_column, "confidence": "medium",
+    }  # fmt: skip
+
+
+def test_findings_and_waits_are_joined_by_expression(package: Any) -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("Python keeps no columns")
+    row = SOURCE.splitlines()[9]
+    item = row.index("loss.item()") + 1
+    shape = row.index("str(loss.shape)") + 1
+    found = [
+        finding("ASG102", 10, item, item + 11),
+        finding("ASG101", 10, shape, shape + 15),
+        finding("ASG102", 11, 16, 42),
+        finding("ASG104", 16, 8, 21),
+        finding("ASG102", 12, 12, 23),
+        finding("ASG301", 10, item, item + 11),
+    ]
+    record = joined.record([{"case": "train", **seen(package, "train")}], found)
+    verdicts = [row[-1] for row in record["files"]["foreign/__init__.py"]["findings"]]
+    assert verdicts == ["repeated", "false", "host", "unseen", "confirmed"]
+    (missed,) = record["missed"]
+    assert missed[:2] == ["foreign/__init__.py", 10]
+    assert row[missed[2] - 1 : missed[4] - 1] == "float(loss)"
+    totals = record["totals"]
+    assert (totals["waiting_lines"], totals["missed_repeated"], totals["waits"]) == (2, 1, 7)
+    assert (table.precision(totals), table.recall(totals)) == (0.5, 0.5)
+    assert table.row({"package": "foreign", "half": "dev", "totals": totals}).count("|") == 14
+    assert "loss" not in json.dumps(record)
+
+
+def test_what_was_never_on_the_device_says_nothing(package: Any) -> None:
+    package.differ = lambda device: package.train("cpu")
+    record = joined.record([{"case": "cpu", **seen(package, "differ")}], [])
+    assert record["totals"]["executed_lines"] == 0
+    assert record["totals"]["outcomes"] == {"same": 1}
+
+
+def test_a_run_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
+    output = tmp_path / "rows.jsonl"
+    rows = [{"begin": "a"}, {"case": "a", "outcome": "same"}, {"begin": "b"}, {"begin": "c"}]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    output.write_text(text + '{"case": "c", "outc')
+    shard = truth.Shard(Path(sys.executable), {"names": ["a", "b", "c", "d"]}, output)
+    assert [(row["case"], row["outcome"]) for row in shard.rows()] == [
+        ("a", "same"),
+        ("b", "killed"),
+        ("c", "killed"),
+    ]
+
+
+def test_a_third_of_the_packages_is_the_test_half() -> None:
+    assert truth.half("timm") == "test"
+    assert truth.half("transformers") == "dev"
