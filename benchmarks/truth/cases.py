@@ -36,10 +36,9 @@ def examine(run: Run, collector: Collector, seconds: int, *, needs_cpu: bool) ->
     host = _attempt(run, "cpu", seconds)
     if host.error and needs_cpu:
         return {"outcome": "unfit", "reason": host.error}
-    with asyncguard.simulate_cuda():
-        with collector:
-            device = _attempt(run, "cuda", seconds)
-            found = collector.seen()
+    with asyncguard.simulate_cuda(), collector:
+        device = _attempt(run, "cuda", seconds)
+        found = collector.seen()
     if device.is_late:
         return {"outcome": "late", "reason": device.error, **found}
     if device.error:
@@ -88,7 +87,7 @@ def _short(filename: str) -> str:
 def seed() -> None:
     """Let all generators begin anew."""
     random.seed(SEED)
-    np.random.seed(SEED % 2**32)  # noqa: NPY002  foreign programs draw from it
+    np.random.seed(SEED % 2**32)
     torch.manual_seed(SEED)
 
 

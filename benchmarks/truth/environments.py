@@ -1,7 +1,7 @@
 """The environments of the packages: torch once, and beside it what each package needs.
 
-`.venvs/truth/base` holds torch, torchvision and torchaudio of one release, a build for CUDA that runs
-on the CPU; a package's own environment sees it, and adds to it.
+`.venvs/truth/base` holds torch, torchvision and torchaudio of one release, a build for CUDA that
+runs on the CPU; a package's own environment sees it, and adds to it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def interpreter(name: str, install: list[str], *, without_dependencies: list[str
     base = _made("base", [*BASE, *NEEDED], ["--editable", str(ROOT)])
     if not install:
         return base
-    return _made(name, install, ["--no-deps", *without_dependencies] if without_dependencies else [])
+    return _made(
+        name, install, ["--no-deps", *without_dependencies] if without_dependencies else []
+    )
 
 
 def _made(name: str, install: list[str], more: list[str]) -> Path:

@@ -34,7 +34,16 @@ def findings(python: Path, folders: Iterable[Path]) -> list[dict[str, Any]]:
     """Every finding of every rule in the package, with its path from the folder's parent."""
     found = []
     for folder in folders:
-        command = (python, "-m", "asyncguard", "check", "--no-cache", "--exit-zero", "--select", "ALL")
+        command = (
+            python,
+            "-m",
+            "asyncguard",
+            "check",
+            "--no-cache",
+            "--exit-zero",
+            "--select",
+            "ALL",
+        )
         done = subprocess.run(
             [*command, "--output-format", "json", folder.name],
             cwd=folder.parent,

@@ -1,4 +1,4 @@
-"""The table of what ran: benchmarks/truth.md and benchmarks/results/truth.json, from the records."""
+"""The table of what ran: writes benchmarks/truth.md and benchmarks/results/truth.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ HEAD = (
     "| package | half | cases | stopped | lines | waiting | again | found | false | host | missed"
     " | precision | recall |\n" + "| --- " * 2 + "| ---: " * 11 + "|"
 )
-SUMS = ("cases", "executed_lines", "waiting_lines", "waiting_lines_repeated", "missed", "missed_repeated")
+SUMS = (
+    "cases",
+    "executed_lines",
+    "waiting_lines",
+    "waiting_lines_repeated",
+    "missed",
+    "missed_repeated",
+)
 RAN = ("same", "alone", "random", "differs", "stopped", "killed", "late")
 
 
@@ -78,12 +85,18 @@ def total(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
         verdicts.update(totals["findings"])
         sums.update({name: totals[name] for name in SUMS})
     found = {"packages": packages, **{name: sums[name] for name in SUMS}}
-    return {**found, "outcomes": dict(sorted(outcomes.items())), "findings": dict(sorted(verdicts.items()))}
+    return {
+        **found,
+        "outcomes": dict(sorted(outcomes.items())),
+        "findings": dict(sorted(verdicts.items())),
+    }
 
 
 def write(folder: Path) -> None:
     """Write the page and the figures."""
-    records = [json.loads(gzip.decompress(path.read_bytes())) for path in sorted(folder.glob("*.gz"))]
+    records = [
+        json.loads(gzip.decompress(path.read_bytes())) for path in sorted(folder.glob("*.gz"))
+    ]
     halves = {half: total(r for r in records if r["half"] == half) for half in ("dev", "test")}
     whole = total(records)
     stopped = sum(whole["outcomes"].get(name, 0) for name in ("stopped", "killed", "differs"))

@@ -4,11 +4,12 @@
     python benchmarks/truth/truth.py --package NAME ... | --all [--fresh] [--jobs N]
     python benchmarks/truth/truth.py --table
 
-Installs a package of packages.toml in an environment of its own, runs each of its cases on the CPU
-and on a simulated CUDA device, in processes with limits of time and memory, and keeps for each line of
-the package how often it ran and which waits began there, beside the findings of `asyncguard check
---select ALL`: benchmarks/results/truth/NAME.json.gz. A run that is broken off goes on where it was,
-unless --fresh. --table writes benchmarks/truth.md and benchmarks/results/truth.json from the records.
+Installs a package of packages.toml in an environment of its own, runs each of its cases on the
+CPU and on a simulated CUDA device, in processes with limits of time and memory, and keeps for each
+line of the package how often it ran and which waits began there, beside the findings of
+`asyncguard check --select ALL`: benchmarks/results/truth/NAME.json.gz. A run that is broken off
+goes on where it was, unless --fresh. The records make benchmarks/truth.md and
+benchmarks/results/truth.json, which --table writes alone.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ PATIENCE = 4  # times the seconds of a case, before a process is ended that does
 
 
 def half(name: str) -> str:
-    """Which half a package is in: a third of them, by the hash of their names, are the test half."""
+    """Which half a package is in: a third of them, by the hash of the name, is the test half."""
     return "test" if int(hashlib.sha256(name.encode()).hexdigest(), 16) % 3 == 0 else "dev"
 
 
@@ -131,7 +132,7 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
         Shard(python, {**job, "names": names[at::jobs]}, state / f"{at}-of-{jobs}.jsonl")
         for at in range(jobs)
     ]
-    while any([shard.goes_on() for shard in shards]):
+    while sum(shard.goes_on() for shard in shards):
         time.sleep(1)
     rows = [row for shard in shards for row in shard.rows()]
     findings = joined.findings(python, folders)
@@ -147,7 +148,12 @@ def list_cases(python: Path, job: dict[str, Any], state: Path) -> list[str]:
         output.unlink(missing_ok=True)
         asked = state / "list.job"
         asked.write_text(json.dumps({**job, "names": [], "output": str(output)}))
-        subprocess.run([python, HERE / "worker.py", asked], check=True, cwd=tempfile.gettempdir(), env=environments.ENVIRONMENT)
+        subprocess.run(
+            [python, HERE / "worker.py", asked],
+            check=True,
+            cwd=tempfile.gettempdir(),
+            env=environments.ENVIRONMENT,
+        )
         listed.write_text(json.dumps(json.loads(output.read_text().splitlines()[0])["cases"]))
     found: list[str] = json.loads(listed.read_text())
     return found
@@ -155,7 +161,9 @@ def list_cases(python: Path, job: dict[str, Any], state: Path) -> list[str]:
 
 def main() -> int:
     """Drive the packages, or write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--package", nargs="+", default=[], metavar="NAME")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--fresh", action="store_true")

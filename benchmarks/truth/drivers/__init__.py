@@ -1,1 +1,1 @@
-"""How packages are driven: each module's `cases(**options)` gives names to what runs on a device."""
+"""How packages are driven: each module's `cases(**options)` names what is run on a device."""

@@ -59,9 +59,7 @@ def measure(domain: str, name: str, task: str, device: str) -> list[Any]:
 
 
 def _used(metric: Any, inputs: Any) -> list[Any]:
-    results = []
-    for _ in range(2):
-        results.append(metric(*inputs))
+    results = [metric(*inputs) for _ in range(2)]
     metric.update(*inputs)
     results.append(metric.compute())
     metric.reset()
@@ -99,8 +97,11 @@ def _inputs(domain: str, name: str, task: str) -> Any:
         "aggregation": [(torch.rand(SAMPLES),), numbers],
         "audio": [waves, (torch.randn(2, 2, 800), torch.randn(2, 2, 800))],
         "classification": {
-            "binary": [binary], "multiclass": [classes], "multilabel": [several]
-        }.get(task) or ([classes, several, binary] if "class" in name else [several, binary]),
+            "binary": [binary],
+            "multiclass": [classes],
+            "multilabel": [several],
+        }.get(task)
+        or ([classes, several, binary] if "class" in name else [several, binary]),
         "clustering": [chosen, (torch.randn(SAMPLES, 3), chosen[0])],
         "detection": [(boxes, boxes), masks],
         "image": [pictures, (pictures[0],), (pictures[0], {"ms": pictures[1], "pan": pictures[0]})],
@@ -112,4 +113,3 @@ def _inputs(domain: str, name: str, task: str) -> Any:
         "text": [texts, (texts[0], [[text] for text in texts[1]]), classes],
         "video": [(torch.rand(2, 3, 4, SIDE, SIDE), torch.rand(2, 3, 4, SIDE, SIDE))],
     }[domain]
-

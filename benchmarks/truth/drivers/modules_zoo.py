@@ -73,7 +73,9 @@ def _imported(names: list[str], walk: bool) -> Iterator[Any]:
     for name in names:
         module = importlib.import_module(name)
         yield module
-        for below in pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}.") if walk else ():
+        for below in (
+            pkgutil.walk_packages(getattr(module, "__path__", ()), f"{name}.") if walk else ()
+        ):
             if re.search(r"\.(tests?|_|__)|main$", below.name):
                 continue
             with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
@@ -144,9 +146,7 @@ class _Case:
         for _ in range(2):
             result = called(*values)
             results.append(result)
-            loss = sum(
-                part.float().mean() for part in _tensors(result) if part.requires_grad
-            )
+            loss = sum(part.float().mean() for part in _tensors(result) if part.requires_grad)
             if isinstance(loss, torch.Tensor):
                 loss.backward()
                 results.append(loss)
@@ -183,7 +183,8 @@ def _samples(count: int) -> list[list[torch.Tensor]]:
     mask = torch.ones(B, N, dtype=torch.bool)
     return {
         1: [[image], [steps], [words], [rows], [wave], [points], [matrix], [video], [logits],
-            [torch.rand(B, C)], [torch.rand(B)], [torch.rand(C, S, S)], [edges], [torch.rand(B, 1, S, S)]],
+            [torch.rand(B, C)], [torch.rand(B)], [torch.rand(C, S, S)], [edges],
+            [torch.rand(B, 1, S, S)]],
         2: [[image, other], [rows, labels], [logits, classes], [rows, edges], [steps, steps],
             [image, matrix], [points, points], [matrix, points], [steps, mask], [words, words],
             [image, torch.rand(B)], [wave, wave], [torch.rand(N), torch.rand(N)],

@@ -1,6 +1,6 @@
 """A package's own tests, one case each: run by pytest on whatever device they ask for.
 
-On the simulated device `torch.cuda.is_available()` is true, also while the tests are collected; with
+On the simulated device `torch.cuda.is_available()` is true, also while tests are collected; with
 `default_device` tensors that are told no place are made there.
 """
 
@@ -53,8 +53,7 @@ def cases(
     given = ["--rootdir", str(root), *FLAGS, *(flags or [])]
     pytest.main([*given, "--collect-only", *(str(root / name) for name in files)], [collected])
     return {
-        name: functools.partial(run, given, root, name, default_device)
-        for name in collected.names
+        name: functools.partial(run, given, root, name, default_device) for name in collected.names
     }
 
 

@@ -10,7 +10,9 @@ import timm
 import torch
 
 LARGEST = 30_000_000  # parameters of a model that is run
-SMALL = re.compile(r"atto|femto|pico|nano|micro|mini|xxs|xs|tiny|small|_s\b|_s_|_[0-9]{2,3}|b0|0$|1$|18|10")
+SMALL = re.compile(
+    r"atto|femto|pico|nano|micro|mini|xxs|xs|tiny|small|_s\b|_s_|_[0-9]{2,3}|b0|0$|1$|18|10"
+)
 
 
 def cases(*, most: int) -> dict[str, Any]:

@@ -20,12 +20,18 @@ OPERATORS: dict[str, Any] = {
     "masks_to_boxes": lambda d: ops.masks_to_boxes(torch.ones(2, 8, 8).to(d)),
     "remove_small_boxes": lambda d: ops.remove_small_boxes(_boxes(d), 2.0),
     "clip_boxes_to_image": lambda d: ops.clip_boxes_to_image(_boxes(d), (16, 16)),
-    "box_iou": lambda d: [f(_boxes(d), _boxes(d)) for f in (
-        ops.box_iou, ops.generalized_box_iou, ops.distance_box_iou, ops.complete_box_iou
-    )],  # fmt: skip
-    "losses": lambda d: [f(_boxes(d), _boxes(d) + 1, reduction="mean") for f in (
-        ops.generalized_box_iou_loss, ops.distance_box_iou_loss, ops.complete_box_iou_loss
-    )],  # fmt: skip
+    "box_iou": lambda d: [
+        f(_boxes(d), _boxes(d))
+        for f in (ops.box_iou, ops.generalized_box_iou, ops.distance_box_iou, ops.complete_box_iou)
+    ],
+    "losses": lambda d: [
+        f(_boxes(d), _boxes(d) + 1, reduction="mean")
+        for f in (
+            ops.generalized_box_iou_loss,
+            ops.distance_box_iou_loss,
+            ops.complete_box_iou_loss,
+        )
+    ],
     "sigmoid_focal_loss": lambda d: ops.sigmoid_focal_loss(
         torch.randn(8, 3).to(d), torch.randint(0, 2, (8, 3)).float().to(d), reduction="mean"
     ),
@@ -94,7 +100,9 @@ def train(name: str, device: str) -> list[Any]:
     detects = any(word in name for word in ("rcnn", "retinanet", "fcos", "ssd"))
     segments = any(word in name for word in ("deeplab", "fcn_", "lraspp"))
     classes: dict[str, Any] = {} if "keypoint" in name else {"num_classes": 4}
-    given = {"weights": None} | classes | ({"weights_backbone": None} if detects or segments else {})
+    given = (
+        {"weights": None} | classes | ({"weights_backbone": None} if detects or segments else {})
+    )
     if detects and "ssd" not in name:
         given |= {"min_size": SIDE, "max_size": SIDE}
     model = torchvision.models.get_model(name, **given)

@@ -6,6 +6,7 @@ its main input. Each head that the library maps a type to is a case, at most one
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import re
@@ -133,10 +134,8 @@ def _changed(config: Any, changes: dict[str, Any]) -> Any:
 
 
 def _put(config: Any, name: str, value: Any) -> None:
-    try:
-        setattr(config, name, value)
-    except (AttributeError, NotImplementedError, TypeError, ValueError):
-        pass  # one that another of its numbers gives
+    with contextlib.suppress(AttributeError, NotImplementedError, TypeError, ValueError):
+        setattr(config, name, value)  # unless it follows from others
 
 
 def cases() -> dict[str, Any]:
@@ -153,9 +152,7 @@ def cases() -> dict[str, Any]:
             found[f"{kind} {task}"] = functools.partial(train, kind, task, head)
             if task in GENERATING:
                 for style in STYLES:
-                    found[f"{kind} {task} {style}"] = functools.partial(
-                        generate, kind, head, style
-                    )
+                    found[f"{kind} {task} {style}"] = functools.partial(generate, kind, head, style)
     return found
 
 
