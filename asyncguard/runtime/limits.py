@@ -244,9 +244,13 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
             if self.on == "raise":
                 self._exceeded = message
                 raise SyncLimitExceeded(message)
+        self._warn(message, SyncLimitWarning, site)
+
+    def _warn(self, message: str, category: type[Warning], site: Site) -> None:
+        """Warn at a site, once a line."""
         module = os.path.basename(site.path).removesuffix(".py")
         place = site.path, site.line, module, self._warned
-        warnings.warn_explicit(message, SyncLimitWarning, *place)
+        warnings.warn_explicit(message, category, *place)
 
 
 def forbid_syncs(
@@ -298,9 +302,19 @@ def guard_process() -> None:
         print(f"asyncguard: {error}", file=sys.stderr)
         raise SystemExit(2) from None
     if action is not None and not _process:
-        limit = forbid_syncs()
-        limit._open()
-        _process.append(limit)
+        hold_all(forbid_syncs())
+
+
+def hold_all(limit: limit_syncs) -> None:
+    """Let a limit hold in all threads, until `let_all_go`."""
+    limit._open()
+    _process.append(limit)
+
+
+def let_all_go(limit: limit_syncs) -> None:
+    """Take back `hold_all`."""
+    _process.remove(limit)
+    limit._close()
 
 
 def guard() -> Action | None:

@@ -16,7 +16,6 @@ from asyncguard.runtime.patch import Place
 from asyncguard.sim import refusals
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Machine, NotSimulated
-from asyncguard.sim.refusals import refusal
 from asyncguard.sim.standins import class_like
 from asyncguard.sim.streams import Classes
 
@@ -104,8 +103,8 @@ def _devices(machine: Machine) -> dict[str, Callable[..., Any]]:
         "_cuda_ipc_collect": lambda: None,
         "_cuda_isInBadFork": lambda: machine.is_bad_fork,
         "_cuda_isCurrentStreamCapturing": lambda: False,
-        "_cuda_get_sync_debug_mode": lambda: 0,
-        "_cuda_set_sync_debug_mode": refusal("torch.cuda.set_sync_debug_mode"),
+        "_cuda_get_sync_debug_mode": lambda: machine.debug.mode,
+        "_cuda_set_sync_debug_mode": machine.debug.set,
         "_cuda_getCompiledVersion": lambda: 13_000,
     }
 

@@ -18,6 +18,7 @@ import torch
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sinks import Event as Told
+from asyncguard.sim.debug import SyncDebug
 from asyncguard.sim.idle import Idle
 from asyncguard.sim.memory import Block, Holder, Memory, OutOfMemory
 from asyncguard.sim.profiles import Profile
@@ -122,6 +123,7 @@ class Machine:
         self.host = host
         self.is_measured = host == "measured"
         self.idle = Idle()
+        self.debug = SyncDebug()
         self._serials = itertools.count()
         self._left = 0  # when the host last left the simulation's own work
 

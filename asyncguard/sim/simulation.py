@@ -86,6 +86,7 @@ class Simulation:
             undo.callback(registry.release, _FRAMEWORKS, self.now)
             hub.add(self._waits)
             undo.callback(hub.remove, self._waits)
+            undo.callback(self.machine.debug.set, 0)
             undo.enter_context(self._mode())
             self._left = undo.pop_all()
         self.machine.leave()

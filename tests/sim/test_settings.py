@@ -135,3 +135,24 @@ def test_groups_of_nccl_take_tensors_of_the_device_alone(group: Any) -> None:
     gloo = dist.new_group([0], backend="gloo")
     assert dist.get_backend(gloo) == "gloo"
     dist.all_reduce(host, group=gloo)
+
+
+def test_waits_are_refused_or_warned_of_as_torch_does(simulated: Any) -> None:
+    x = torch.ones(3, device="cuda")
+    said = "called a synchronizing CUDA operation"
+    assert torch.cuda.get_sync_debug_mode() == 0
+    try:
+        torch.cuda.set_sync_debug_mode("error")
+        assert torch.cuda.get_sync_debug_mode() == 2
+        for wait in (x.sum().item, x.nonzero, x.cpu, lambda: torch.ones(2).to("cuda")):
+            with pytest.raises(RuntimeError, match=said):
+                wait()
+        torch.cuda.synchronize()  # is meant
+        assert torch.ones(3).sum().item() == 3  # of the host
+        assert (x + x).device == x.device
+        torch.cuda.set_sync_debug_mode("warn")
+        with pytest.warns(UserWarning, match=said):
+            assert x.sum().item() == 3
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert x.sum().item() == 3

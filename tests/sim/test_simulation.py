@@ -307,3 +307,14 @@ def test_the_marker(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*1 wait, limit 0*"])
+
+
+def test_the_sync_debug_mode_ends_with_it() -> None:
+    with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
+        torch.cuda.set_sync_debug_mode(1)
+        with pytest.warns(UserWarning, match="called a synchronizing"):
+            torch.ones(1, device="cuda").item()
+    assert trace.total_syncs == 1
+    with asyncguard.simulate_cuda():
+        assert torch.cuda.get_sync_debug_mode() == 0
+        torch.ones(1, device="cuda").item()

@@ -346,7 +346,6 @@ UNSUPPORTED: dict[str, Make] = {
     "torch.Tensor.__cuda_array_interface__": lambda: ones(2).__cuda_array_interface__,
     "torch._C._cuda_memorySnapshot": lambda: torch.cuda.memory_snapshot(),
     "torch.cuda.cudart().cudaHostRegister": lambda: torch.cuda.cudart().cudaHostRegister(),
-    "torch.cuda.set_sync_debug_mode": lambda: torch.cuda.set_sync_debug_mode("warn"),
 }
 
 
