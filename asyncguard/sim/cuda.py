@@ -19,7 +19,7 @@ from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.sim.standins import class_like
 from asyncguard.sim.streams import Classes
 
-VERSION = "13.0"  # of CUDA, as torch.version.cuda tells
+VERSION = "13.0"  # of CUDA, where torch is built without it
 _NCCL = 2 << 32 | 27 << 16 | 3  # NCCL 2.27.3, as torch._C tells
 _CLOCK_GHZ = 1.7  # of torch.cuda._sleep, which counts cycles
 # Settings that builds for CUDA keep themselves.
@@ -40,10 +40,21 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     # Sums over devices go one after the other, as where NCCL is not.
     yield Place(torch.cuda.nccl, "is_available"), lambda tensors: False
     yield Place(private.C, "_has_cuda"), True
-    yield Place(torch.version, "cuda"), VERSION
+    yield Place(torch.version, "cuda"), _version()
     yield from _state(machine)
     yield from _streams(machine)
     yield from refusals.replacements({*functions, *_SETTINGS})
+
+
+def _version() -> str:
+    """The version that torch is built for: what was built beside it, torchvision, compares it."""
+    return torch.version.cuda or VERSION
+
+
+def _compiled_version() -> int:
+    """The same as CUDA writes it: 12.8 is 12080."""
+    major, minor = map(int, _version().split(".")[:2])
+    return 1000 * major + 10 * minor
 
 
 def _state(machine: Machine) -> Iterator[tuple[Place, Any]]:
@@ -105,7 +116,7 @@ def _devices(machine: Machine) -> dict[str, Callable[..., Any]]:
         "_cuda_isCurrentStreamCapturing": lambda: False,
         "_cuda_get_sync_debug_mode": lambda: machine.debug.mode,
         "_cuda_set_sync_debug_mode": machine.debug.set,
-        "_cuda_getCompiledVersion": lambda: 13_000,
+        "_cuda_getCompiledVersion": _compiled_version,
     }
 
 

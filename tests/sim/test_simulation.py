@@ -318,3 +318,15 @@ def test_the_sync_debug_mode_ends_with_it() -> None:
     with asyncguard.simulate_cuda():
         assert torch.cuda.get_sync_debug_mode() == 0
         torch.ones(1, device="cuda").item()
+
+
+def test_the_version_of_cuda_is_that_of_the_build(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.version, "cuda", None)
+    with asyncguard.simulate_cuda():
+        assert torch.version.cuda == "13.0"
+        assert torch._C._cuda_getCompiledVersion() == 13000
+    monkeypatch.setattr(torch.version, "cuda", "12.8")
+    with asyncguard.simulate_cuda():
+        assert torch.version.cuda == "12.8"
+        assert torch._C._cuda_getCompiledVersion() == 12080
+    assert torch.version.cuda == "12.8"

@@ -22,7 +22,8 @@ import torch
 B, C, S, N, D, W = 2, 3, 32, 8, 16, 50  # batch, channels, side, steps, features, words
 GIVEN: tuple[tuple[str, Any], ...] = (  # by what a parameter is called, the first that fits
     (r"^(image_size|img_size|frame_size|size|output_size|resolution|shape)$", S),
-    (r"^(image_patch_size|patch_size|frame_patch_size|window_size|kernel_size|ksize)$", 4),
+    (r"^(image_patch_size|patch_size|frame_patch_size|window_size|ksize)$", 4),
+    (r"^kernel_size$", 3),
     (r"^(frames|num_frames)$", 4),
     (r"^(in_channels|channels|in_chans|num_channels|input_channels|in_channel|inp)$", C),
     (r"^(num_classes|n_classes|classes|num_labels|n_class)$", 4),
@@ -46,9 +47,13 @@ def cases(
     walk: bool = False,
     functions: bool = False,
     given: dict[str, Any] | None = None,
+    tensors: int = 1,
     without: list[str] | None = None,
 ) -> dict[str, Any]:
-    """A case for each public class, and each function, that a module defines or hands on."""
+    """A case for each public class, and each function, that a module defines or hands on.
+
+    A layer is fed as many tensors as its forward pass requires, and at least `tensors`.
+    """
     found: dict[str, Any] = {}
     known: set[int] = set()
     for module in _imported(modules, walk):
@@ -60,9 +65,11 @@ def cases(
             if not str(getattr(thing, "__module__", "")).startswith(package):
                 continue
             if inspect.isclass(thing) and issubclass(thing, torch.nn.Module):
-                found[full] = _Case(functools.partial(_made, thing, given or {}), thing.forward)
+                found[full] = _Case(
+                    functools.partial(_made, thing, given or {}), thing.forward, tensors
+                )
             elif functions and inspect.isfunction(thing):
-                found[full] = _Case(functools.partial(_handed, thing), thing)
+                found[full] = _Case(functools.partial(_handed, thing), thing, 1)
             else:
                 continue
             known.add(id(thing))
@@ -102,7 +109,7 @@ def _made(made: Any, given: dict[str, Any]) -> Any:
 class _Case:
     """One module or function; the input that it takes is chosen once, on the CPU."""
 
-    def __init__(self, make: Callable[[], Any], signature: Any) -> None:
+    def __init__(self, make: Callable[[], Any], signature: Any, least: int) -> None:
         self._make = make
         parameters = list(inspect.signature(signature).parameters.values())
         required = [
@@ -112,7 +119,7 @@ class _Case:
             and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
             and each.name != "self"
         ]
-        self._count = max(len(required), 1)
+        self._count = max(len(required), least)
         self._chosen: int | None = None
 
     def __call__(self, device: str) -> list[Any]:
