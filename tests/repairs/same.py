@@ -73,7 +73,7 @@ class Repaired(NamedTuple):
     end: str = ""
 
 
-@lru_cache(4)  # two modes may repair the same first
+@lru_cache(1024)  # modes and tests that repair the same ask again
 def found_in(source: str) -> tuple[Finding, ...]:
     """Return the findings of a program."""
     return tuple(check_source(source, "program.py", SETTINGS))

@@ -19,6 +19,7 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -27,14 +28,12 @@ import pytest
 
 import asyncguard
 from asyncguard import catalogue
-from asyncguard.lint.check import check_source
-from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.fixes import apply, choose
 from asyncguard.model import Applicability
 from tests.frameworks import require
+from tests.repairs.same import found_in
 
 PROGRAMS = Path(__file__).parent / "programs"
-SETTINGS = Settings(cache=False)
 KINDS = ("fewer_", "once_", "narrower_", "shown_", "keeps_")
 WIDE = {
     point.id for point in catalogue.load() if point.waits_for in ("everything", "device", "stream")
@@ -62,22 +61,26 @@ def device() -> Iterator[None]:
 
 
 def programs(kind: str) -> list[Any]:
-    return [*_programs(kind)]
+    return [
+        pytest.param(program, id=f"{program.framework}-{program.name.removeprefix(kind)}")
+        for program in every_program()
+        if program.name.startswith(kind)
+    ]
 
 
-def _programs(kind: str) -> Iterator[Any]:
+@cache
+def every_program() -> list[Program]:
+    return [*_programs()]
+
+
+def _programs() -> Iterator[Program]:
     for path in sorted(PROGRAMS.glob("*.py")):
         text = path.read_text(encoding="utf-8")
         framework = path.stem.partition("_")[0]
-        tree = ast.parse(text)
-        entries = [node for node in tree.body if _is_entry(node)]
+        entries = [node for node in ast.parse(text).body if _is_entry(node)]
         for entry in entries:
             name = entry.name  # type: ignore[attr-defined]
-            if name.startswith(kind):
-                yield pytest.param(
-                    Program(framework, name, _without(text, entries, entry)),
-                    id=f"{framework}-{name.removeprefix(kind)}",
-                )
+            yield Program(framework, name, _without(text, entries, entry))
 
 
 def _is_entry(node: ast.stmt) -> bool:
@@ -99,7 +102,7 @@ def _without(text: str, entries: list[ast.stmt], entry: ast.stmt) -> str:
 def repaired(source: str) -> str:
     """The source with all its repairs, found again until none is left."""
     for _ in range(5):
-        fixes = choose(check_source(source, "program.py", SETTINGS), unsafe=True)
+        fixes = choose(found_in(source), unsafe=True)
         if not fixes:
             break
         source = apply(source, fixes.values())
@@ -108,8 +111,7 @@ def repaired(source: str) -> str:
 
 def done_as_shown(source: str) -> str:
     """The source with every repair that is only shown."""
-    findings = check_source(source, "program.py", SETTINGS)
-    fixes = [finding.fix for finding in findings if finding.fix is not None]
+    fixes = [finding.fix for finding in found_in(source) if finding.fix is not None]
     shown = [fix for fix in fixes if fix.applicability is Applicability.SHOWN]
     return apply(source, dict.fromkeys(shown))
 

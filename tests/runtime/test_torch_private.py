@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -22,9 +23,13 @@ USERS = sorted(
     for path in (PACKAGE / folder).rglob("*.py")
     if path.name not in ("torch_private.py", "jax.py")
 )
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in USERS}
 OTHERS = {"_getframe", "_current_frames", "_get_running_loop", "_current_tasks"}  # sys's, asyncio's
 OTHERS |= {"_run_module_as_main"}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in USERS}
 
 
 def is_private(name: str) -> bool:
@@ -32,7 +37,7 @@ def is_private(name: str) -> bool:
 
 
 def own_names() -> set[str]:
-    """The names that asyncguard itself defines, attributes among them."""
+    """The names that asyncguard itself defines, attributes among them, and those of Python's."""
     found: set[str] = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -42,14 +47,14 @@ def own_names() -> set[str]:
                 found.add(node.attr)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 found.add(node.id)
-    return found
+    return found | OTHERS
 
 
 def private_names(tree: ast.Module, own: set[str]) -> Iterator[tuple[int, str]]:
     """Attributes that asyncguard does not define, imports from torch, and `getattr` of either."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and is_private(node.attr):
-            if node.attr not in own | OTHERS or ast.unparse(node.value).startswith("torch"):
+            if node.attr not in own or ast.unparse(node.value).startswith("torch"):
                 yield node.lineno, ast.unparse(node)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             module = getattr(node, "module", None) or ""
@@ -67,7 +72,7 @@ def test_no_other_file_names_what_is_torchs_own() -> None:
     own = own_names() | {"_initializing"}  # of a module's spec
     found = [
         f"{path.relative_to(PACKAGE)}:{line}: {name}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for line, name in private_names(tree, own)
     ]
     assert not found, "name these in runtime/torch_private.py: " + ", ".join(found)
@@ -85,7 +90,7 @@ def test_the_search_sees_each_form_of_a_name() -> None:
 def test_each_name_is_used_and_each_use_is_a_name() -> None:
     used = {
         node.attr
-        for tree in TREES.values()
+        for tree in trees().values()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "private"
     }
