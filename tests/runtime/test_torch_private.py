@@ -24,7 +24,7 @@ USERS = sorted(
     if path.name not in ("torch_private.py", "jax.py")
 )
 OTHERS = {"_getframe", "_current_frames", "_get_running_loop", "_current_tasks"}  # sys's, asyncio's
-OTHERS |= {"_run_module_as_main"}
+OTHERS |= {"_run_module_as_main", "_replace"}  # runpy's, a named tuple's
 
 
 @cache
@@ -37,9 +37,14 @@ def is_private(name: str) -> bool:
 
 
 def own_names() -> set[str]:
-    """The names that asyncguard itself defines, attributes among them, and those of Python's."""
+    """The names that asyncguard itself defines, attributes among them, and those of Python's.
+
+    What the linter defines is not asked: it runs without torch.
+    """
     found: set[str] = set()
     for path in PACKAGE.rglob("*.py"):
+        if "lint" in path.relative_to(PACKAGE).parts:
+            continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 found.add(node.name)
