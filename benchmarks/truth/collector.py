@@ -2,7 +2,8 @@
 
 A wait belongs to the innermost frame of the package that is under way, and there to the expression
 that the frame is at (from Python 3.11 on). `direct` says that nothing but a framework and the
-standard library stands between it and the wait; else another library waits in its stead.
+standard library stands between it and the wait; else another library waits in its stead. In lines
+that are asked for it is also known which expressions ran: `a or b` may leave `b` alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -25,6 +27,8 @@ from asyncguard.runtime.sinks import Event, Sink
 from asyncguard.runtime.sites import Site, ranks
 
 _Trace = Callable[[FrameType, str, Any], Any]
+Asked = Mapping[str, Collection[int]]  # path -> lines whose expressions are told apart
+_Range = tuple[int, int, int, int]
 
 
 class Place(NamedTuple):
@@ -139,34 +143,50 @@ class Waits(Sink):
         place = self._places.get(key)
         if place is None:
             self._kept.append(frame.f_code)
-            place = self._places[key] = Place(path, *_position(frame), direct)
+            position = _position(frame.f_code, frame.f_lasti)
+            line = frame.f_lineno or 0
+            place = Place(path, *(position or (line, 0, line, 0)), direct)
+            self._places[key] = place
         return place
 
 
-def _position(frame: FrameType) -> tuple[int, int, int, int]:
-    """The expression that a frame is at; without columns (0) where Python keeps none."""
-    positions = getattr(frame.f_code, "co_positions", None)
-    if positions is not None and frame.f_lasti >= 0:
-        line, end, column, end_column = list(positions())[frame.f_lasti // 2]
-        if None not in (line, end, column, end_column):
-            return line, column + 1, end, end_column + 1
-    line = frame.f_lineno or 0
-    return line, 0, line, 0
+def _position(code: CodeType, instruction: int) -> _Range | None:
+    """The expression that an instruction belongs to; None where Python keeps no columns."""
+    positions = getattr(code, "co_positions", None)
+    if positions is None or instruction < 0:
+        return None
+    line, end, column, end_column = next(islice(positions(), instruction // 2, None))
+    if None in (line, end, column, end_column):
+        return None
+    return line, column + 1, end, end_column + 1
 
 
 class Lines:
-    """Counts how often each line of the package runs, in all threads."""
+    """Counts how often each line of the package runs, in all threads.
 
-    def __init__(self, own: Own) -> None:
+    `instructions`: those that ran in the lines that are asked for, by file.
+    """
+
+    def __init__(self, own: Own, asked: Asked) -> None:
         self._own = own
+        self._asked = asked
         self._traced: dict[int, _Trace | None] = {}  # by the id of a code object
         self._kept: list[CodeType] = []  # alive, so that ids stay theirs
         self.ran: dict[str, dict[int, int]] = {}
+        self.instructions: dict[str, set[tuple[CodeType, int]]] = {}
 
     def begin_case(self) -> None:
         """Count from zero."""
-        for counts in self.ran.values():
-            counts.clear()
+        for seen in (*self.ran.values(), *self.instructions.values()):
+            seen.clear()
+
+    def expressions(self) -> dict[str, list[_Range]]:
+        """The expressions that ran in the lines that are asked for, by file."""
+        return {
+            path: sorted({at for place in ran if (at := _position(*place)) is not None})
+            for path, ran in self.instructions.items()
+            if ran
+        }
 
     def start(self) -> None:
         """Begin to count."""
@@ -179,15 +199,24 @@ class Lines:
         threading.settrace(None)  # type: ignore[arg-type]  # None is allowed
 
     def _call(self, frame: FrameType, event: str, argument: Any) -> _Trace | None:
-        code = frame.f_code
         try:
-            return self._traced[id(code)]
+            trace = self._traced[id(frame.f_code)]
         except KeyError:
-            self._kept.append(code)
-            path = self._own.path(code.co_filename)
-            trace = None if path is None else _counting(self.ran.setdefault(path, {}))
-            self._traced[id(code)] = trace
-            return trace
+            trace = self._traced[id(frame.f_code)] = self._trace_of(frame.f_code)
+        if isinstance(trace, _Closely):
+            frame.f_trace_opcodes = True
+        return trace
+
+    def _trace_of(self, code: CodeType) -> _Trace | None:
+        self._kept.append(code)
+        path = self._own.path(code.co_filename)
+        if path is None:
+            return None
+        counts = self.ran.setdefault(path, {})
+        asked = {line for *_, line in code.co_lines()}.intersection(self._asked.get(path, ()))
+        if asked:
+            return _Closely(counts, asked, self.instructions.setdefault(path, set()))
+        return _counting(counts)
 
 
 def _counting(counts: dict[int, int]) -> _Trace:
@@ -200,12 +229,31 @@ def _counting(counts: dict[int, int]) -> _Trace:
     return line
 
 
+class _Closely:
+    """Counts lines, and notes instructions in some of them."""
+
+    def __init__(
+        self, counts: dict[int, int], asked: set[int], ran: set[tuple[CodeType, int]]
+    ) -> None:
+        self._count = _counting(counts)
+        self._asked = asked
+        self._ran = ran
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> _Closely:
+        if event == "opcode":
+            if frame.f_lineno in self._asked:
+                self._ran.add((frame.f_code, frame.f_lasti))
+        else:
+            self._count(frame, event, argument)
+        return self
+
+
 class Collector:
     """Both, of one case after the other."""
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: Own, asked: Asked) -> None:
         self.waits = Waits(own)
-        self.lines = Lines(own)
+        self.lines = Lines(own, asked)
 
     def __enter__(self) -> Collector:
         self.waits.begin_case()
@@ -229,6 +277,7 @@ class Collector:
             "enqueued": waits.enqueued,
             "steps": waits.step,
             "lines": {path: _pairs(counts) for path, counts in self.lines.ran.items() if counts},
+            "expressions": self.lines.expressions(),
             "waits": list(_rows(waits.waits, waits.in_steps)),
             "host": list(_rows(waits.host, Counter())),
             "elsewhere": dict(sorted(waits.elsewhere.items())),

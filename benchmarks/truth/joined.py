@@ -22,6 +22,11 @@ class Range(NamedTuple):
     end_line: int
     end_column: int
 
+    def holds(self, other: Range) -> bool:
+        """Whether the other lies within it."""
+        begin, end = (self.line, self.column), (self.end_line, self.end_column)
+        return begin <= (other.line, other.column) and (other.end_line, other.end_column) <= end
+
     def meets(self, other: Range) -> bool:
         """Whether the two have something in common."""
         if not (self.column and other.column):
@@ -30,8 +35,14 @@ class Range(NamedTuple):
         return begin < (other.end_line, other.end_column) and (other.line, other.column) < end
 
 
-def findings(python: Path, folders: Iterable[Path]) -> list[dict[str, Any]]:
-    """Every finding of every rule in the package, with its path from the folder's parent."""
+def findings(python: Path, folders: Iterable[Path], kept: Path) -> list[dict[str, Any]]:
+    """Every finding of every rule in the package, with its path from the folder's parent.
+
+    They are kept in a file until the package is run afresh.
+    """
+    if kept.exists():
+        known: list[dict[str, Any]] = json.loads(kept.read_text())
+        return known
     found = []
     for folder in folders:
         command = (
@@ -52,7 +63,17 @@ def findings(python: Path, folders: Iterable[Path]) -> list[dict[str, Any]]:
             check=True,
         )
         found += json.loads(done.stdout)
+    kept.write_text(json.dumps(found))
     return found
+
+
+def lines_of(found: Iterable[dict[str, Any]]) -> dict[str, list[int]]:
+    """The lines of findings that a run can judge, by file."""
+    lines: dict[str, set[int]] = {}
+    for finding in filter(_tells_waits, found):
+        at = _range(finding)
+        lines.setdefault(finding["path"], set()).update(range(at.line, at.end_line + 1))
+    return {path: sorted(each) for path, each in lines.items()}
 
 
 class _Waited(NamedTuple):
@@ -75,11 +96,14 @@ def record(rows: list[dict[str, Any]], found: list[dict[str, Any]]) -> dict[str,
     cases: Counter[Key] = Counter()
     repeated: Counter[Key] = Counter()
     host: Counter[tuple[str, Range]] = Counter()
+    ran_there: dict[str, set[Range]] = {}
     for row in rows:
         if not row.get("enqueued"):  # nothing of it was on the device
             continue
         for path, ran in row["lines"].items():
             lines.setdefault(path, Counter()).update(dict(map(tuple, ran)))
+        for path, expressions in row["expressions"].items():
+            ran_there.setdefault(path, set()).update(Range(*at) for at in expressions)
         for *key, count, steps in row["waits"]:
             at: Key = tuple(key)
             counts[at] += count
@@ -99,7 +123,7 @@ def record(rows: list[dict[str, Any]], found: list[dict[str, Any]]) -> dict[str,
         }
         for path, ran in sorted(lines.items())
     }
-    judged = list(_judged(found, lines, waits, host))
+    judged = list(_judged(found, ran_there, waits, host))
     for path, *finding in judged:
         files.setdefault(path, {}).setdefault("findings", []).append(finding)
     missed = list(_missed(found, waits))
@@ -135,24 +159,24 @@ def _tells_waits(finding: dict[str, Any]) -> bool:
 
 def _judged(
     found: list[dict[str, Any]],
-    lines: dict[str, Counter[int]],
+    ran: dict[str, set[Range]],
     waits: list[_Waited],
     host: Counter[tuple[str, Range]],
 ) -> Iterator[list[Any]]:
     """Each finding with its verdict.
 
-    "confirmed": it waited there; "repeated": in two steps of a case, or more; "false": it ran, and
-    did not wait; "host": it ran, and read values of the host; "unseen": it never ran.
+    "confirmed": it waited there; "repeated": in two steps of a case, or more; "false": its
+    expression ran, and did not wait; "host": it ran, and read values of the host; "unseen": it
+    never ran.
     """
     for finding in filter(_tells_waits, found):
         path, at = finding["path"], _range(finding)
-        ran = lines.get(path, Counter())
         here = [wait for wait in waits if wait.path == path and wait.at.meets(at)]
         if any(wait.repeated for wait in here):
             verdict = "repeated"
         elif here:
             verdict = "confirmed"
-        elif not any(ran[line] for line in range(at.line, at.end_line + 1)):
+        elif not any(at.holds(expression) for expression in ran.get(path, ())):
             verdict = "unseen"
         elif any(of == path and where.meets(at) for of, where in host):
             verdict = "host"

@@ -26,14 +26,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import tomllib
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks.truth import environments, joined, table
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 HERE = Path(__file__).resolve().parent
 RECORDS = HERE.parent / "results" / "truth"
@@ -126,7 +123,9 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
     if fresh:
         for old in state.iterdir():
             old.unlink()
-    job = {**entry, "folders": [str(folder) for folder in folders]}
+    findings = joined.findings(python, folders, state / "findings.json")
+    asked = joined.lines_of(findings)
+    job = {**entry, "folders": [str(folder) for folder in folders], "asked": asked}
     names = list_cases(python, job, state)
     shards = [
         Shard(python, {**job, "names": names[at::jobs]}, state / f"{at}-of-{jobs}.jsonl")
@@ -135,7 +134,6 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
     while sum(shard.goes_on() for shard in shards):
         time.sleep(1)
     rows = [row for shard in shards for row in shard.rows()]
-    findings = joined.findings(python, folders)
     about = {"package": name, "half": half(name), "install": entry["install"]}
     return about | joined.record(sorted(rows, key=lambda row: row["case"]), findings)
 

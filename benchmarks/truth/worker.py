@@ -50,7 +50,7 @@ def run(job: dict[str, Any], tell: Any) -> None:
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(False)
     folders = [Path(folder) for folder in job["folders"]]
-    seen = collector.Collector(collector.Own(folders, job["without"]))
+    seen = collector.Collector(collector.Own(folders, job["without"]), job["asked"])
     driver = importlib.import_module(f"benchmarks.truth.drivers.{job['driver']}")
     with simulate_cuda():  # what a package asks of CUDA while it is imported
         cases = driver.cases(**job["options"])

@@ -28,7 +28,8 @@ def train(device, steps=3):
         optimizer.step()
         text = f"{loss.item():.1f}" + str(float(loss)) + str(loss.shape)
         kept = torch.ones(2).sum().item()
-    return loss.item() if steps else None
+    loss = loss.item()
+    return loss if steps else torch.ones(1, device=device).item()
 
 def stop(device):
     value = torch.ones(1, device=device)
@@ -59,7 +60,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def seen(package: Any, name: str, seconds: int = 60, *, needs_cpu: bool = True) -> dict[str, Any]:
-    collector = Collector(Own([Path(package.__file__).parent]))
+    asked = {"foreign/__init__.py": range(1, 99)}
+    collector = Collector(Own([Path(package.__file__).parent]), asked)
     run = getattr(package, name)
     return cases.examine(run, collector, seconds, needs_cpu=needs_cpu)
 
@@ -70,7 +72,7 @@ def test_lines_waits_and_steps_of_a_package_are_counted(package: Any) -> None:
     assert found["enqueued"] > 0
     lines = dict(found["lines"]["foreign/__init__.py"])
     assert (lines[4], lines[7], lines[12]) == (1, 3, 1)
-    assert 16 not in lines
+    assert 17 not in lines
     waits = {tuple(row[:5]): row[5:] for row in found["waits"]}
     row = SOURCE.splitlines()[9]
     at = row.index("loss.item()") + 1
@@ -113,24 +115,28 @@ def test_findings_and_waits_are_joined_by_expression(package: Any) -> None:
         pytest.skip("Python keeps no columns")
     row = SOURCE.splitlines()[9]
     item = row.index("loss.item()") + 1
+    branch = SOURCE.splitlines()[12]
+    untaken = branch.index("torch.ones") + 1
     shape = row.index("str(loss.shape)") + 1
     found = [
         finding("ASG102", 10, item, item + 11),
         finding("ASG101", 10, shape, shape + 15),
         finding("ASG102", 11, 16, 42),
-        finding("ASG104", 16, 8, 21),
+        finding("ASG104", 17, 8, 21),
         finding("ASG102", 12, 12, 23),
         finding("ASG301", 10, item, item + 11),
+        finding("ASG102", 13, untaken, len(branch) + 1),
+        finding("ASG102", 13, branch.index("steps") + 1, branch.index("steps") + 6),
     ]
     record = joined.record([{"case": "train", **seen(package, "train")}], found)
     verdicts = [row[-1] for row in record["files"]["foreign/__init__.py"]["findings"]]
-    assert verdicts == ["repeated", "false", "host", "unseen", "confirmed"]
+    assert verdicts == ["repeated", "false", "host", "unseen", "confirmed", "unseen", "false"]
     (missed,) = record["missed"]
     assert missed[:2] == ["foreign/__init__.py", 10]
     assert row[missed[2] - 1 : missed[4] - 1] == "float(loss)"
     totals = record["totals"]
     assert (totals["waiting_lines"], totals["missed_repeated"], totals["waits"]) == (2, 1, 7)
-    assert (table.precision(totals), table.recall(totals)) == (0.5, 0.5)
+    assert (table.precision(totals), table.recall(totals)) == (0.4, 0.5)
     assert table.row({"package": "foreign", "half": "dev", "totals": totals}).count("|") == 14
     assert "loss" not in json.dumps(record)
 
