@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -62,6 +64,19 @@ def _see_base(folder: Path) -> None:
     (site,) = folder.glob("lib/python3*/site-packages")
     (base,) = (HOME / "base").glob("lib/python3*/site-packages")
     (site / "truth_base.pth").write_text(f"import site; site.addsitedir({str(base)!r})\n")
+
+
+def source(python: Path, requirement: str, where: Path) -> Path:
+    """The unpacked source distribution of a release, downloaded once."""
+    if not where.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "download"]
+            options = ["--no-deps", "--no-build-isolation", "--no-binary", ":all:"]
+            subprocess.run([*pip, *options, "--dest", folder, requirement], check=True)
+            (archive,) = Path(folder).iterdir()
+            shutil.unpack_archive(archive, where)
+    (top,) = where.iterdir()
+    return top
 
 
 def folders(python: Path, modules: list[str]) -> list[Path]:

@@ -37,6 +37,7 @@ RECORDS = HERE.parent / "results" / "truth"
 STATE = HERE.parents[1] / ".cache" / "truth"
 DEFAULTS: dict[str, Any] = {
     "install": [],
+    "sdist": "",
     "without_dependencies": [],
     "without": [],
     "options": {},
@@ -125,6 +126,9 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
             old.unlink()
     findings = joined.findings(python, folders, state / "findings.json")
     asked = joined.lines_of(findings)
+    if entry["sdist"]:
+        top = environments.source(python, entry["sdist"], state.with_suffix(".src"))
+        entry["options"] = entry["options"] | {"folder": str(top)}
     job = {**entry, "folders": [str(folder) for folder in folders], "asked": asked}
     names = list_cases(python, job, state)
     shards = [
