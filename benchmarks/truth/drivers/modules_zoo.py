@@ -85,7 +85,10 @@ def _imported(names: list[str], walk: bool) -> Iterator[Any]:
         ):
             if re.search(r"\.(tests?|_|__)|main$", below.name):
                 continue
-            with contextlib.suppress(Exception, SystemExit), contextlib.redirect_stdout(io.StringIO()):
+            with (
+                contextlib.suppress(Exception, SystemExit),
+                contextlib.redirect_stdout(io.StringIO()),
+            ):
                 yield importlib.import_module(below.name)
 
 
