@@ -20,7 +20,7 @@ from asyncguard.runtime.hub import BATCH, hub
 from asyncguard.runtime.limits import limit_syncs
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session, step
-from tests.frameworks import require
+from tests.frameworks import default_device, require
 from tests.runtime.helpers import Clock, attributes, changed, counts, is_sequence
 
 torch = require("torch")
@@ -197,13 +197,10 @@ def test_a_list_index_has_to_be_sent_to_the_device() -> None:
 
 def test_the_default_device_is_still_obeyed_after_a_trace() -> None:
     trace(lambda: None)
-    torch.set_default_device("meta")
-    try:
+    with default_device("meta"):
         assert torch.tensor(1.0).is_meta
         with Session():
             assert torch.tensor(1.0).is_meta
-    finally:
-        torch.set_default_device(None)
 
 
 NO_WAIT: dict[str, Callable[[], Any]] = {

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from asyncguard.model import AsyncguardError
-from tests.frameworks import require
+from tests.frameworks import default_device, require
 from tests.sim.rows import wrong
 
 torch = require("torch")
@@ -205,11 +205,9 @@ def test_legacy_types() -> None:
 
 
 def test_a_default_device() -> None:
-    torch.set_default_device("cuda")
-    try:
+    with default_device("cuda"):
         made = torch.ones(2), torch.tensor([1.0]), nn.Linear(2, 2).weight, torch.as_tensor([1])
-    finally:
-        torch.set_default_device(None)
+    assert torch.get_default_device() == torch.device("cpu")
     assert all(map(is_on, made))
     with torch.device("cuda"):
         assert is_on(torch.randn(2))
