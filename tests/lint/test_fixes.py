@@ -284,3 +284,31 @@ def test_no_text_over_several_lines_is_moved(text: str, count: int) -> None:
     """Its lines would begin elsewhere, and so it would be another text."""
     found = check_source(ALARM.format(text=text), "train.py", EVERY_RULE)
     assert sum(f.fix is not None for f in found if f.code == "ASG104") == count
+
+
+NESTED = """\
+import torch
+
+def run(device):
+    t = torch.rand(4, 3, device=device)
+    y = torch.randint(0, 3, (4,), device=device)
+    log, best, c = [], -1.0, 0
+    for step in range(4):
+        while c < step:
+            c += 1
+            log.append(t.norm().item())
+            while c < step:
+                c += 1
+                best = max(best, y.sum().item())
+    return log, best
+"""
+
+
+def test_lines_below_loops_that_end_together_go_to_their_own_loops() -> None:
+    fixes = choose(check_source(NESTED, "train.py", EVERY_RULE), unsafe=True).values()
+    assert apply(NESTED, fixes).splitlines()[-4:] == [
+        "            best = float(best)",
+        "    if log:",
+        "        log = torch.stack(log).tolist()",
+        "    return log, best",
+    ]

@@ -227,14 +227,21 @@ def apply(source: str, fixes: Iterable[Fix]) -> str:
         taken.take(fix)
     parts = _LINE_END.split(source)  # texts of lines, and between them their ends
     newline = parts[1] if len(parts) > 1 else "\n"
-    # From the end, so that earlier places stay valid; what is inserted at one place stays in order.
-    edits = sorted(taken.edits, key=lambda edit: (_start(edit), _end(edit)))
+    # From the end, so that earlier places stay valid; what is inserted at one place stays in order,
+    # but for lines below blocks that end together: those of the inner block come first.
+    edits = sorted(taken.edits, key=lambda edit: (_start(edit), _end(edit), -_depth(edit)))
     for edit in reversed(edits):
         first, last = 2 * (edit.line - 1), 2 * (edit.end_line - 1)
         before, after = parts[first][: edit.column], parts[last][edit.end_column :]
         text = _LINE_END.sub(newline, edit.text)
         parts[first : last + 1] = _LINE_END.split(before + text + after)
     return "".join(parts)
+
+
+def _depth(edit: Edit) -> int:
+    """How far the lines are indented that it adds below another one; 0 of any other edit."""
+    added = edit.text.removeprefix("\n")
+    return 0 if added == edit.text else len(added) - len(added.lstrip())
 
 
 def _goes_into_line(edit: Edit) -> bool:
