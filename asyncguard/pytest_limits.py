@@ -35,7 +35,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one phase of a test waited: how often, and how many nanoseconds (None: not known)."""
+    """The waits of one phase of a test: how many, and their nanoseconds (None: not known)."""
 
     name: str
     phase: str  # pytest's: "setup" and "teardown" are the fixtures', "call" is the test's own body
@@ -62,7 +62,7 @@ def counted(record: TraceRecord) -> list[SiteStats]:
 
 
 def cost(name: str, phase: str, record: TraceRecord) -> Cost:
-    """What a phase of a test waited."""
+    """Return the cost of a phase of a test, by its trace."""
     sites = counted(record)
     stall = sum(site.cpu_stall_ns for site in sites) if has_times(record) else None
     waits = sum(site.count for site in sites)

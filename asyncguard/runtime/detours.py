@@ -87,7 +87,7 @@ class ByCode:
         return True
 
     def give_back(self) -> None:
-        """What somebody else has changed since is theirs."""
+        """Give the function its own code; leave alone whatever somebody else has changed since."""
         function = self._function
         if function.__code__ is self._other:
             function.__code__ = self._code

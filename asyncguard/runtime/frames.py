@@ -67,7 +67,7 @@ class Ranks:
 
     @property
     def users(self) -> tuple[str, ...]:
-        """What `set_users` was given."""
+        """The prefixes last given to `set_users`."""
         return self._users
 
     def __call__(self, code: CodeType) -> Rank:

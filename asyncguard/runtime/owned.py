@@ -1,4 +1,4 @@
-"""Packages whose lines are the user's own while a trace runs: who tests a library asks for that.
+"""Packages whose lines count as the user's own while a trace runs, as in tests of a library.
 
 Installed packages rank below the user's code, so a wait inside one is charged to the line that
 called it. Ranks are the process's, so all traces that run meanwhile see a package as the user's.

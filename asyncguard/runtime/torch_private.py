@@ -268,7 +268,7 @@ def runner(overload: Any) -> Any:
 
 @contextmanager
 def tracing_paused() -> Iterator[Callable[[Any], Any]]:
-    """Have torch.jit record nothing; but what it is given to wrap is recorded.
+    """Have torch.jit record nothing but the calls of functions that are wrapped by the yielded one.
 
     Within an operator that it leaves to those below (a convolution), a dispatch mode is called
     where it records none.

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import random
 import signal
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -18,6 +21,8 @@ import asyncguard
 from benchmarks.truth.collector import Collector
 
 Run = Callable[[str], Any]  # a device's name -> results
+FOLDERS = (f"{os.sep}site-packages{os.sep}", os.path.join(sysconfig.get_path("stdlib"), ""),
+           os.path.join(str(Path(__file__).resolve().parents[2]), ""))  # fmt: skip
 MOST = 1_000  # results of a case that are compared
 SEED = 20_261_128
 
@@ -81,7 +86,12 @@ def described(error: BaseException) -> str:
 
 
 def _short(filename: str) -> str:
-    return filename.rpartition("site-packages/")[2].removeprefix("/").rpartition("/asyncguard/")[2]
+    """A file's path from where its kind lies: of a machine's folders nothing is told."""
+    for folder in FOLDERS:
+        _, found, rest = filename.rpartition(folder)
+        if found:
+            return rest
+    return Path(filename).name
 
 
 def seed() -> None:

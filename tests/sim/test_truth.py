@@ -88,6 +88,7 @@ def test_a_case_ends_in_one_of_several_ways(package: Any) -> None:
     stopped = seen(package, "stop")
     assert stopped["outcome"] == "stopped"
     assert stopped["reason"].startswith("RuntimeError: no such thing [")
+    assert stopped["reason"].endswith("[__init__.py:18]")
     assert seen(package, "differ")["outcome"] == "differs"
     assert seen(package, "unfit")["outcome"] == "unfit"
     assert seen(package, "unfit", needs_cpu=False)["outcome"] == "unfit"

@@ -19,6 +19,8 @@ from typing import Any
 
 import torch
 
+from asyncguard.sim.places import tensors_in
+
 B, C, S, N, D, W = 2, 3, 32, 8, 16, 50  # batch, channels, side, steps, features, words
 GIVEN: tuple[tuple[str, Any], ...] = (  # by what a parameter is called, the first that fits
     (r"^(image_size|img_size|frame_size|size|output_size|resolution|shape)$", S),
@@ -156,7 +158,7 @@ class _Case:
         for _ in range(2):
             result = called(*values)
             results.append(result)
-            loss = sum(part.float().mean() for part in _tensors(result) if part.requires_grad)
+            loss = sum(part.float().mean() for part in tensors_in(result) if part.requires_grad)
             if isinstance(loss, torch.Tensor):
                 loss.backward()
                 results.append(loss)
@@ -164,17 +166,6 @@ class _Case:
         with torch.no_grad():
             results.append(called(*values))
         return results
-
-
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _tensors(each)
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _tensors(each)
 
 
 @functools.cache

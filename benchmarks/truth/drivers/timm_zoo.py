@@ -9,6 +9,8 @@ from typing import Any
 import timm
 import torch
 
+from benchmarks.truth.drivers import require_small
+
 LARGEST = 30_000_000  # parameters of a model that is run
 SMALL = re.compile(
     r"atto|femto|pico|nano|micro|mini|xxs|xs|tiny|small|_s\b|_s_|_[0-9]{2,3}|b0|0$|1$|18|10"
@@ -28,9 +30,7 @@ def cases(*, most: int) -> dict[str, Any]:
 def train(name: str, device: str) -> list[Any]:
     """Two steps of training, and an evaluation."""
     with torch.device("meta"):
-        size = sum(value.numel() for value in timm.create_model(name, num_classes=10).parameters())
-    if size > LARGEST:
-        raise ValueError(f"{size:,} parameters are more than {LARGEST:,}")
+        require_small(timm.create_model(name, num_classes=10), LARGEST)
     model, side = made(name)
     model = model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)

@@ -10,6 +10,8 @@ import torchvision
 from torchvision import ops, tv_tensors
 from torchvision.transforms import v2
 
+from benchmarks.truth.drivers import require_small
+
 LARGEST = 45_000_000  # parameters
 SIDE = 64
 OPERATORS: dict[str, Any] = {
@@ -106,9 +108,7 @@ def train(name: str, device: str) -> list[Any]:
     if detects and "ssd" not in name:
         given |= {"min_size": SIDE, "max_size": SIDE}
     model = torchvision.models.get_model(name, **given)
-    size = sum(value.numel() for value in model.parameters())
-    if size > LARGEST:
-        raise ValueError(f"{size:,} parameters are more than {LARGEST:,}")
+    require_small(model, LARGEST)
     model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
     side = {"inception_v3": 299, "swin": 64, "vit": 224, "alexnet": 224, "maxvit": 224}

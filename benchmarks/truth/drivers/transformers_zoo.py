@@ -16,6 +16,8 @@ import torch
 import transformers
 from transformers.models.auto import configuration_auto, modeling_auto
 
+from benchmarks.truth.drivers import require_small
+
 TASKS = {
     "causal": modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     "seq2seq": modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
@@ -169,9 +171,7 @@ def _made(kind: str, head: str, device: str) -> Any:
             _put(config, name, value)
     made = getattr(transformers, head)
     with torch.device("meta"):
-        size = sum(value.numel() for value in made(config).parameters())
-    if size > LARGEST:
-        raise ValueError(f"{size:,} parameters are more than {LARGEST:,}")
+        require_small(made(config), LARGEST)
     return made(config).to(device)
 
 
