@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -75,17 +76,26 @@ def spans(draw: st.DrawFn) -> tuple[str, list[tuple[int, int, str]]]:
 
 
 def model(source: str, wanted: list[tuple[int, int, str]]) -> str:
-    """Take each span that is clear of those before, then build the text from the left."""
+    """Take each span that is clear of those before, then build the text from the left.
+
+    At one place text for the line itself stands before lines below it, the deepest of them first.
+    """
     taken: list[tuple[int, int, str]] = []
     for start, end, text in wanted:
         clear = all((start, end, text) != t and not (start < t[1] and t[0] < end) for t in taken)
         if clear and not any(at_one_place((start, end, text), other) for other in taken):
             taken.append((start, end, text))
     built, at = "", 0
-    for start, end, text in sorted(taken, key=lambda t: t[:2]):
+    for start, end, text in sorted(taken, key=lambda t: (*t[:2], *rank(t[2]))):
         built += source[at:start] + text
         at = end
     return built + source[at:]
+
+
+def rank(text: str) -> tuple[bool, int]:
+    """Whether a text begins with a line's end, and of such a one how shallow it is."""
+    indent = re.match(r"\n([ \t]*)", text)
+    return indent is not None, -len(indent[1]) if indent else 0
 
 
 def at_one_place(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:

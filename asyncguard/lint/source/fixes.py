@@ -14,6 +14,7 @@ import ast
 import codecs
 import difflib
 import io
+import math
 import os
 import re
 import tokenize
@@ -227,8 +228,8 @@ def apply(source: str, fixes: Iterable[Fix]) -> str:
         taken.take(fix)
     parts = _LINE_END.split(source)  # texts of lines, and between them their ends
     newline = parts[1] if len(parts) > 1 else "\n"
-    # From the end, so that earlier places stay valid; what is inserted at one place stays in order,
-    # but for lines below blocks that end together: those of the inner block come first.
+    # From the end, so that earlier places stay valid. Of several insertions at one place those into
+    # the line come first, in their order, then lines below it: those of an inner block first.
     edits = sorted(taken.edits, key=lambda edit: (_start(edit), _end(edit), -_depth(edit)))
     for edit in reversed(edits):
         first, last = 2 * (edit.line - 1), 2 * (edit.end_line - 1)
@@ -238,10 +239,10 @@ def apply(source: str, fixes: Iterable[Fix]) -> str:
     return "".join(parts)
 
 
-def _depth(edit: Edit) -> int:
-    """How far the lines are indented that it adds below another one; 0 of any other edit."""
+def _depth(edit: Edit) -> float:
+    """How far the lines are indented that it adds below another; infinite for any other edit."""
     added = edit.text.removeprefix("\n")
-    return 0 if added == edit.text else len(added) - len(added.lstrip())
+    return math.inf if added == edit.text else len(added) - len(added.lstrip(" \t"))
 
 
 def _goes_into_line(edit: Edit) -> bool:
