@@ -29,7 +29,7 @@ NEEDED = ("numpy>=2,<2.4", "setuptools<81", "wheel", "pytest>=8")
 
 def interpreter(name: str, install: list[str], *, without_dependencies: list[str]) -> Path:
     """Set up a package's environment where it is not yet; return its interpreter."""
-    base = _made("base", [*BASE, *NEEDED], ["--editable", str(ROOT)])
+    base = _made("base", [*BASE, *NEEDED], ["--editable", "."])
     if not install:
         return base
     return _made(
@@ -54,7 +54,7 @@ def _made(name: str, install: list[str], more: list[str]) -> Path:
     limits.write_text("\n".join(BASE) + "\n")
     subprocess.run([*pip, "--constraint", limits, *install], check=True)
     if more:
-        subprocess.run([*pip, *more], check=True)
+        subprocess.run([*pip, *more], check=True, cwd=ROOT)
     ready.write_text(wanted)
     return python
 
