@@ -23,6 +23,7 @@ ENVIRONMENT = os.environ | {
     "HF_HUB_OFFLINE": "1",
     "MPLBACKEND": "agg",
     "CUDA_VISIBLE_DEVICES": "",
+    "PYTHONPATH": str(ROOT),  # environments may be shared by several checkouts
 }
 NEEDED = ("numpy>=2,<2.4", "setuptools<81", "wheel", "pytest>=8")
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.truth.environments import ENVIRONMENT
+
 WAITS = ("ASG1", "ASG2")  # rules that say that a line waits, which a run can tell
 COLD = 2  # times in a case (or steps, where it has some) from which a wait is no one-time one
 Key = tuple[str, int, int, int, int, bool, str, str]
@@ -58,6 +60,7 @@ def findings(python: Path, folders: Iterable[Path], kept: Path) -> list[dict[str
         done = subprocess.run(
             [*command, "--output-format", "json", folder.name],
             cwd=folder.parent,
+            env=ENVIRONMENT,
             capture_output=True,
             text=True,
             check=True,
