@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests import fuzz
 
-EXAMPLES = 50  # of each; `benchmarks/fuzz.py` runs more
+EXAMPLES = 30  # of each; `benchmarks/fuzz.py` runs more
 
 
 @pytest.mark.parametrize("name", fuzz.TARGETS)

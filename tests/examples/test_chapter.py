@@ -91,7 +91,7 @@ def test_conversions_name_each_wait(text: str, api: str) -> None:
 
 
 def test_memory_grows_only_without_a_sync_each_mini_batch() -> None:
-    found = re.findall(r"^increased memory: (\d+) MB$", run("minibatch_memory", "30"), re.MULTILINE)
+    found = re.findall(r"^increased memory: (\d+) MB$", run("minibatch_memory", "12"), re.MULTILINE)
     bounded, unbounded = map(int, found)
     assert bounded < unbounded
 

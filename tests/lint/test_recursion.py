@@ -142,10 +142,10 @@ def test_every_naming_of_the_files_finds_the_same(tmp_path: Path, expected: list
 
 
 def test_any_number_of_processes_finds_the_same(tmp_path: Path, expected: list[str]) -> None:
-    for number, names in enumerate(SAMPLE):
-        write(tmp_path / str(number), names, OTHERS)
-        for jobs in (2, 4) if number == 0 else (2,):
-            assert found(tmp_path / str(number), names, jobs=jobs) == expected, (names, jobs)
+    for jobs, names in zip((2, 4), SAMPLE, strict=False):
+        folder = tmp_path / str(jobs)
+        write(folder, names, OTHERS)
+        assert found(folder, names, jobs=jobs) == expected, (names, jobs)
 
 
 def test_a_cold_and_a_warm_cache_find_the_same(tmp_path: Path, expected: list[str]) -> None:

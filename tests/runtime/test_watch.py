@@ -49,7 +49,7 @@ import asyncguard
 
 class Finder:
     def find_spec(self, name, path=None, target=None):
-        if name == "torch.distributed.checkpoint":
+        if name == "torch.utils.benchmark":
             importing.set()
             traced.wait()
 
@@ -58,7 +58,7 @@ importing, traced = threading.Event(), threading.Event()
 
 
 def importer():
-    import torch.distributed.checkpoint
+    import torch.utils.benchmark
 
 
 def tracer():
