@@ -46,11 +46,14 @@ def _made(name: str, install: list[str], more: list[str]) -> Path:
     if ready.exists() and ready.read_text() == wanted:
         return python
     print(f"setting up {folder.relative_to(ROOT)}: {' '.join(install)}", flush=True)
-    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-    subprocess.run([*pip, "--upgrade", "pip>=25.1"], check=True)
-    if name != "base":
+    if name == "base":
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        pip = [*_pip(python), "install"]
+        subprocess.run([*pip, "--upgrade", "pip>=25.1"], check=True)
+    else:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         _see_base(folder)
+        pip = [*_pip(HOME / "base" / "bin" / "python"), "--python", python, "install"]
     limits = HOME / "torch.txt"
     limits.write_text("\n".join(BASE) + "\n")
     subprocess.run([*pip, "--constraint", limits, *install], check=True)
@@ -60,6 +63,10 @@ def _made(name: str, install: list[str], more: list[str]) -> Path:
     return python
 
 
+def _pip(python: Path) -> list[str | Path]:
+    return [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+
+
 def _see_base(folder: Path) -> None:
     """Let an environment import what the base has; what it has itself comes first."""
     (site,) = folder.glob("lib/python3*/site-packages")
@@ -67,13 +74,14 @@ def _see_base(folder: Path) -> None:
     (site / "truth_base.pth").write_text(f"import site; site.addsitedir({str(base)!r})\n")
 
 
-def source(python: Path, requirement: str, where: Path) -> Path:
+def source(requirement: str, where: Path) -> Path:
     """The unpacked source distribution of a release, downloaded once."""
     if not where.exists():
         with tempfile.TemporaryDirectory() as folder:
-            pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "download"]
-            options = ["--no-deps", "--no-build-isolation", "--no-binary", ":all:"]
-            subprocess.run([*pip, *options, "--dest", folder, requirement], check=True)
+            name = requirement.partition("==")[0]
+            options = ["download", "--no-deps", "--no-binary", name, "--dest", folder]
+            pip = _pip(HOME / "base" / "bin" / "python")
+            subprocess.run([*pip, *options, requirement], check=True)
             (archive,) = Path(folder).iterdir()
             shutil.unpack_archive(archive, where)
     (top,) = where.iterdir()

@@ -127,7 +127,7 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
     findings = joined.findings(python, folders, state / "findings.json")
     asked = joined.lines_of(findings)
     if entry["sdist"]:
-        top = environments.source(python, entry["sdist"], state.with_suffix(".src"))
+        top = environments.source(entry["sdist"], state.with_suffix(".src"))
         entry["options"] = entry["options"] | {"folder": str(top)}
     job = {**entry, "folders": [str(folder) for folder in folders], "asked": asked}
     names = list_cases(python, job, state)
