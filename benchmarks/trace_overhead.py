@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import io
 import json
 import math
 import os
@@ -469,6 +470,23 @@ def of_waits(framework: str, what: str, loop: Loop, quick: bool) -> None:
 MEASURED = (("torch", on_torch), ("mxnet", on_mxnet), ("jax", on_jax))
 
 
+def measure(options: argparse.Namespace) -> None:
+    """Measure what is asked for."""
+    if options.least or options.calls:
+        import torch
+
+        if options.least:
+            at_its_least(torch, 60)
+        if options.calls:
+            beside_steps(torch, 10 if options.quick else 100)
+        return
+    for name, on_framework in MEASURED:
+        if importlib.util.find_spec(name):
+            on_framework(options.quick)
+        else:
+            print(f"{name}: not installed here")
+
+
 def keep(target: Path) -> None:
     """Write the figures, over those that were measured before."""
     before = json.loads(target.read_text()) if target.exists() else {}
@@ -483,24 +501,15 @@ def main() -> int:
     parser.add_argument("--calls", action="store_true", help="only what is done beside steps")
     parser.add_argument("--keep", action="store_true", help="keep the figures in results/")
     options = parser.parse_args()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a long run shows how far it is
+        sys.stdout.reconfigure(line_buffering=True)
     print(f"the short way of reads is {'Python' if compiled.quick is None else 'compiled'}")
     print(f"Python {sys.version.split()[0]}, {os.cpu_count()} cores")
-    if options.least:
-        import torch
-
-        at_its_least(torch, 60)
-    if options.calls:
-        import torch
-
-        beside_steps(torch, 10 if options.quick else 100)
-    frameworks = () if options.least or options.calls else MEASURED
-    for name, measure in frameworks:
-        if importlib.util.find_spec(name):
-            measure(options.quick)
-        else:
-            print(f"{name}: not installed here")
-    if options.keep:
-        keep(Path(__file__).parent / "results" / "trace_overhead.json")
+    try:
+        measure(options)
+    finally:
+        if options.keep:
+            keep(Path(__file__).parent / "results" / "trace_overhead.json")
     return 0 if all(each["holds"] for each in RESULTS.values()) else 1
 
 
