@@ -9,7 +9,7 @@ import random
 import signal
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -21,6 +21,7 @@ import asyncguard
 from benchmarks.truth.collector import Collector
 
 Run = Callable[[str], Any]  # a device's name -> results
+Ran = Mapping[str, Iterable[tuple[int, int]]]  # path -> lines, and how often each ran
 FOLDERS = (f"{os.sep}site-packages{os.sep}", os.path.join(sysconfig.get_path("stdlib"), ""),
            os.path.join(str(Path(__file__).resolve().parents[2]), ""))  # fmt: skip
 MOST = 1_000  # results of a case that are compared
@@ -34,8 +35,9 @@ class OutOfTime(BaseException):
 def examine(run: Run, collector: Collector, seconds: int, *, needs_cpu: bool) -> dict[str, Any]:
     """Run a case on both devices; return how it ended, and what the collector saw.
 
-    `outcome` is "same", "differs", "random" (the CPU differs from itself), "stopped" (the device
-    alone raised), "late" (out of time), or "unfit" (it does not run on the CPU either). Without
+    `outcome` is "same", "differs", "random" (the CPU differs from itself), "branches" (the package
+    computes nearly the same in other lines on a device), "stopped" (the device alone raised),
+    "late" (out of time), or "unfit" (it does not run on the CPU either). Without
     `needs_cpu` a case that does not is run on the device all the same: "alone" where that works.
     """
     host = _attempt(run, "cpu", seconds)
@@ -53,9 +55,32 @@ def examine(run: Run, collector: Collector, seconds: int, *, needs_cpu: bool) ->
         return {"outcome": "alone", "reason": host.error, **found}
     outcome = "same"
     if host.values != device.values:
-        again = _attempt(run, "cpu", seconds)
+        with collector.lines:
+            again = _attempt(run, "cpu", seconds)
         outcome = "random" if again.values != host.values else "differs"
+        if outcome == "differs" and _branches(found["lines"], collector.lines.seen()):
+            near = all(map(_is_near, host.values, device.values))
+            outcome = "branches" if near else "differs"
     return {"outcome": outcome, "reason": "", **found}
+
+
+def _branches(device: Ran, host: Ran) -> bool:
+    """Whether lines ran on the device that do not run on the host."""
+    return any(
+        {line for line, _ in ran}.difference(line for line, _ in host.get(path, ()))
+        for path, ran in device.items()
+    )
+
+
+def _is_near(one: Any, other: Any) -> bool:
+    """Whether two results are the same but for rounding."""
+    if one == other or not isinstance(one, tuple) or one[:2] != other[:2]:
+        return bool(one == other)
+    dtype = getattr(torch, one[0].removeprefix("torch."), None)
+    if dtype is None or not dtype.is_floating_point:
+        return False
+    values = (torch.frombuffer(bytearray(each[2]), dtype=dtype).float() for each in (one, other))
+    return torch.allclose(*values, rtol=1e-3, atol=1e-4)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -188,13 +188,17 @@ class Lines:
             if ran
         }
 
-    def start(self) -> None:
-        """Begin to count."""
+    def seen(self) -> dict[str, list[tuple[int, int]]]:
+        """How often each line ran, by file."""
+        return {path: sorted(counts.items()) for path, counts in self.ran.items() if counts}
+
+    def __enter__(self) -> None:
+        """Begin to count, from zero."""
+        self.begin_case()
         threading.settrace(self._call)
         sys.settrace(self._call)
 
-    def stop(self) -> None:
-        """Count no more."""
+    def __exit__(self, *error: object) -> None:
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]  # None is allowed
 
@@ -257,15 +261,14 @@ class Collector:
 
     def __enter__(self) -> Collector:
         self.waits.begin_case()
-        self.lines.begin_case()
         registry.acquire(None, _no_clock)
         hub.add(self.waits)
         hub.add_marked(self.waits)
-        self.lines.start()
+        self.lines.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.lines.stop()
+        self.lines.__exit__()
         hub.remove_marked(self.waits)
         hub.remove(self.waits)
         registry.release(None, _no_clock)
@@ -276,17 +279,13 @@ class Collector:
         return {
             "enqueued": waits.enqueued,
             "steps": waits.step,
-            "lines": {path: _pairs(counts) for path, counts in self.lines.ran.items() if counts},
+            "lines": self.lines.seen(),
             "expressions": self.lines.expressions(),
             "waits": list(_rows(waits.waits, waits.in_steps)),
             "host": list(_rows(waits.host, Counter())),
             "elsewhere": dict(sorted(waits.elsewhere.items())),
             "faults": list(hub.faults),
         }
-
-
-def _pairs(counts: dict[int, int]) -> list[tuple[int, int]]:
-    return sorted(counts.items())
 
 
 def _rows(

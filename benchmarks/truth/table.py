@@ -24,7 +24,7 @@ SUMS = (
     "missed",
     "missed_repeated",
 )
-RAN = ("same", "alone", "random", "differs", "stopped", "killed", "late")
+RAN = ("same", "alone", "random", "branches", "differs", "stopped", "killed", "late")
 
 
 def row(record: dict[str, Any]) -> str:

@@ -14,6 +14,7 @@ import json
 import os
 import resource
 import sys
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,10 @@ def run(job: dict[str, Any], tell: Any) -> None:
     tell({"cases": sorted(cases)})
     for name in job["names"] if job["names"] is not None else sorted(cases):
         tell({"begin": name})
+        began = time.monotonic()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             found = examine(cases[name], seen, job["seconds"], needs_cpu=job["needs_cpu"])
-        tell({"case": name, **found})
+        tell({"case": name, **found, "seconds": round(time.monotonic() - began, 1)})
         gc.collect()
 
 

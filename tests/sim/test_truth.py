@@ -40,6 +40,12 @@ def stop(device):
 def differ(device):
     return 1.0 if device == "cpu" else 2.0
 
+def branch(device, by=1e-9):
+    values = torch.linspace(0, 1, 5, device=device)
+    if values.is_cuda:
+        values = values + by
+    return [values, "done"]
+
 def unfit(device):
     raise ValueError(device)
 
@@ -98,6 +104,12 @@ def test_a_case_ends_in_one_of_several_ways(package: Any) -> None:
     package.count = iter(range(9))
     package.differ = lambda device: next(package.count)
     assert seen(package, "differ")["outcome"] == "random"
+
+
+def test_a_package_may_compute_in_other_lines_on_a_device(package: Any) -> None:
+    assert seen(package, "branch")["outcome"] == "branches"
+    package.branch.__defaults__ = (0.5,)
+    assert seen(package, "branch")["outcome"] == "differs"
 
 
 def unfit(device: str) -> object:

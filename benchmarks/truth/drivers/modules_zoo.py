@@ -39,8 +39,19 @@ GIVEN: tuple[tuple[str, Any], ...] = (  # by what a parameter is called, the fir
     (r"^(groups|num_groups|stride|padding|dilation|k|iterations|order|level)$", 1),
     (r"(mlp_dim|hidden_dim|hidden_channels|hidden_size|ff_dim|dim_feedforward|inner_dim)$", 32),
     (r"(dim|features|size|channels|width|embed|units|d_model|out_dim|num_features)$", D),
+    (r"^(n_fft|win_length)$", 64),
+    (r"^(hop_length)$", 16),
+    (r"^(n_freqs|n_stft)$", 33),
+    (r"^(n_mels|n_mfcc|n_filter)$", 8),
     (r"^(num_|n_)", 2),
+    (r"(sample_rate|_freq)$", 8000),
+    (r"(frequency|cutoff_freq|central_freq|center_freq)$", 400.0),
 )
+PLAIN: dict[str, Any] = {  # by what type it is said to have
+    "int": 2, "float": 0.5, "bool": False, "tuple[int, int]": (S, S), "Tuple[int, int]": (S, S),
+    "tuple[float, float]": (0.5, 0.5), "Tuple[float, float]": (0.5, 0.5), "int | None": 2,
+    "Optional[int]": 2, "tuple[int, int] | int": 3, "float | int": 0.5, "Union[int, float]": 0.5,
+}  # fmt: skip
 
 
 def cases(
@@ -107,8 +118,26 @@ def _made(made: Any, given: dict[str, Any]) -> Any:
         if name in given:
             values[name] = given[name]
         elif parameter.default is parameter.empty:
-            values[name] = next(value for pattern, value in GIVEN if re.search(pattern, name))
+            values[name] = _value(parameter)
     return made(**values)
+
+
+def _value(parameter: inspect.Parameter) -> Any:
+    """A small value by a parameter's name, or by its type."""
+    for pattern, value in GIVEN:
+        if re.search(pattern, parameter.name):
+            return value
+    kind = _type_name(parameter)
+    if kind not in PLAIN:
+        raise ValueError(f"no value for {parameter.name}: {kind}")
+    return PLAIN[kind]
+
+
+def _type_name(parameter: inspect.Parameter) -> str:
+    said = parameter.annotation
+    if said is parameter.empty:
+        return ""
+    return str(said.__name__ if isinstance(said, type) else said).replace("typing.", "")
 
 
 class _Case:
@@ -116,16 +145,15 @@ class _Case:
 
     def __init__(self, make: Callable[[], Any], signature: Any, least: int) -> None:
         self._make = make
-        parameters = list(inspect.signature(signature).parameters.values())
-        required = [
-            each.name
-            for each in parameters
+        self._required = [
+            each
+            for each in inspect.signature(signature).parameters.values()
             if each.default is each.empty
             and each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)
             and each.name != "self"
         ]
-        self._count = max(len(required), least)
-        self._chosen: int | None = None
+        self._least = least
+        self._chosen: list[Any] | None = None
 
     def __call__(self, device: str) -> list[Any]:
         """Run it on a device."""
@@ -133,27 +161,50 @@ class _Case:
             self._chosen = self._choose()
         return self._run(self._chosen, device)
 
-    def _choose(self) -> int:
+    def _choose(self) -> list[Any]:
         errors = []
-        for at in range(len(_samples(self._count))):
+        for values in self._inputs():
             try:
-                self._run(at, "cpu")
+                self._run(values, "cpu")
             except Exception as error:  # noqa: BLE001, PERF203  the next input may do
                 errors.append(error)
             else:
-                return at
+                return values
         raise errors[0]
 
-    def _run(self, at: int, device: str) -> list[Any]:
+    def _inputs(self) -> Iterator[list[Any]]:
+        """Values for what is required: numbers where the type says so, tensors for the rest."""
+        named = [
+            _value(each) if _type_name(each) in PLAIN else _named(each.name)
+            for each in self._required
+        ]
+        if all(value is not None for value in named):
+            yield named
+        numbers = {at for at, each in enumerate(self._required) if _type_name(each) in PLAIN}
+        names = {at for at, each in enumerate(self._required) if _is_told(each.name)}
+        for plain in (numbers, names) if names - numbers else (numbers,):
+            count = len(self._required) - len(plain)
+            for sample in _samples(max(count, self._least) if not plain else count):
+                tensors = iter(sample)
+                values = [
+                    _value(each) if at in plain else next(tensors)
+                    for at, each in enumerate(self._required)
+                ]
+                yield [*values, *tensors]
+
+    def _run(self, given: list[Any], device: str) -> list[Any]:
         torch.manual_seed(0)
         called = self._make()
-        values = [value.to(device) for value in _samples(self._count)[at]]
+        values = [
+            value.detach().to(device) if isinstance(value, torch.Tensor) else value
+            for value in given
+        ]
         results: list[Any] = []
         if not isinstance(called, torch.nn.Module):
             return [called(*values)]
         called.to(device)
         for value in values:
-            if value.is_floating_point():
+            if isinstance(value, torch.Tensor) and value.is_floating_point():
                 value.requires_grad_()
         for _ in range(2):
             result = called(*values)
@@ -166,6 +217,36 @@ class _Case:
         with torch.no_grad():
             results.append(called(*values))
         return results
+
+
+def _is_told(name: str) -> bool:
+    return any(re.search(pattern, name) for pattern, _ in GIVEN)
+
+
+def _named(name: str) -> torch.Tensor | None:
+    """The tensor of a graph or of a sound that a parameter is called after."""
+    generator = torch.Generator().manual_seed(2)
+    nodes = torch.arange(N)
+    wave = torch.randn(B, 4000, generator=generator)
+    spectrum = torch.randn(C, N, N, generator=generator, dtype=torch.complex64)
+    known = {
+        r"^(x|src|node_feat|z|h)$": lambda: torch.randn(N, D, generator=generator),
+        r"^(edge_index|pos_edge_index|adj_t|edge_label_index)$":
+            lambda: torch.stack([nodes, nodes.roll(1)]),
+        r"^(edge_weight)$": lambda: torch.rand(N, generator=generator),
+        r"^(edge_attr|edge_feat)$": lambda: torch.randn(N, D, generator=generator),
+        r"^(batch|index|cluster)$": lambda: nodes // 4,
+        r"^(edge_type|node_type)$": lambda: nodes % 2,
+        r"^(pos)$": lambda: torch.randn(N, 3, generator=generator),
+        r"^(waveform|wav|audio)$": lambda: wave,
+        r"^(specgram|spectrogram)$": lambda: spectrum.abs(),
+        r"^(psd|psd_s|psd_n)$": lambda: spectrum @ spectrum.mT.conj(),
+        r"^(window)$": lambda: torch.hann_window(64),
+    }  # fmt: skip
+    for pattern, made in known.items():
+        if re.search(pattern, name):
+            return made()
+    return None
 
 
 @functools.cache
@@ -183,16 +264,21 @@ def _samples(count: int) -> list[list[torch.Tensor]]:
     video = torch.rand(B, C, 4, S, S)
     mask = torch.ones(B, N, dtype=torch.bool)
     return {
+        0: [[]],
         1: [[image], [steps], [words], [rows], [wave], [points], [matrix], [video], [logits],
             [torch.rand(B, C)], [torch.rand(B)], [torch.rand(C, S, S)], [edges],
-            [torch.rand(B, 1, S, S)]],
+            [torch.rand(B, 1, S, S)], [torch.randn(B, D, N, dtype=torch.complex64)], [image[0, 0]],
+            [steps[0, 0]], [labels], [torch.randn(1, 4, 16000)]],
         2: [[image, other], [rows, labels], [logits, classes], [rows, edges], [steps, steps],
             [image, matrix], [points, points], [matrix, points], [steps, mask], [words, words],
             [image, torch.rand(B)], [wave, wave], [torch.rand(N), torch.rand(N)],
-            [torch.randn(N, 4), labels], [steps, words], [matrix, matrix]],
+            [torch.randn(N, 4), labels], [steps, words], [matrix, matrix],
+            [labels, labels], [torch.rand(N), labels], [logits, logits], [image, classes],
+            [steps[0], labels], [points[0], points[1]], [torch.rand(B, 1, S, S), image]],
         3: [[steps, steps, steps], [image, other, other], [rows, labels, rows], [rows, edges, rows],
             [points, points, matrix], [image, matrix, matrix], [matrix, points, points],
-            [rows, edges, torch.rand(N)], [torch.rand(N), torch.rand(N), torch.rand(N)]],
+            [rows, edges, torch.rand(N)], [torch.rand(N), torch.rand(N), torch.rand(N)],
+            [words, words, words], [rows, labels, labels], [image, points, points]],
         4: [[image, other, matrix, matrix], [matrix, matrix, points, points],
             [steps, steps, steps, steps]],
-    }.get(count, [[image] * count])  # fmt: skip
+    }.get(count, [[image] * count, [steps] * count, [rows] * count, [matrix] * count])  # fmt: skip

@@ -13,6 +13,7 @@ from torchvision.transforms import v2
 from benchmarks.truth.drivers import require_small
 
 LARGEST = 45_000_000  # parameters
+MOST = 2  # models of a module
 SIDE = 64
 OPERATORS: dict[str, Any] = {
     "nms": lambda d: ops.nms(_boxes(d), torch.rand(8).to(d), 0.5),
@@ -70,16 +71,27 @@ FLOATS = ("Normalize", "GaussianNoise")
 
 
 def cases() -> dict[str, Any]:
-    """Models by what they are for, then operators and transforms."""
+    """The smallest models of each module, then operators and transforms."""
     found: dict[str, Any] = {}
+    families: dict[str, list[str]] = {}
     for name in torchvision.models.list_models():
         if not name.startswith("quantized"):
+            module = torchvision.models.get_model_builder(name).__module__
+            families.setdefault(module, []).append(name)
+    for names in families.values():
+        for name in sorted(names, key=_size)[:MOST]:
             found[f"model {name}"] = functools.partial(train, name)
     for name, run in OPERATORS.items():
         found[f"operator {name}"] = run
     for name in TRANSFORMS:
         found[f"transform {name}"] = functools.partial(transform, name)
     return found
+
+
+def _size(name: str) -> int:
+    """How many parameters a model has with its weights."""
+    weights = list(torchvision.models.get_model_weights(name))
+    return int(weights[0].meta["num_params"])
 
 
 def _boxes(device: str) -> torch.Tensor:
