@@ -1,4 +1,8 @@
-"""What is released, built once in a run for all tests that install or read it."""
+"""What is released, built once in a run for all tests that install or read it.
+
+An environment that it is installed in finds what it needs in `needed`, on PYTHONPATH: pip checks
+that this is what the package asks for, and neither downloads nor unpacks nor compiles it again.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent.parent
 
@@ -45,3 +51,28 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wheel_in(folder: Path) -> Path:
     (archive,) = folder.glob("*.whl")
     return archive
+
+
+@pytest.fixture(scope="session")
+def needed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with links to this environment's pip, setuptools and dependencies of the wheel."""
+    (about,) = metadata.distributions(path=[str(wheel_in(built / "pure"))])
+    folder = tmp_path_factory.mktemp("needed")
+    link(["pip", "setuptools", *(about.requires or [])], folder)
+    return folder
+
+
+def link(requirements: Iterable[str], folder: Path) -> None:
+    """Link the installed packages that meet requirements, and what these require, in a folder."""
+    left, linked = [Requirement(each) for each in requirements], set()
+    while left:
+        requirement = left.pop()
+        marker = requirement.marker
+        if requirement.name in linked or (marker and not marker.evaluate({"extra": ""})):
+            continue
+        linked.add(requirement.name)
+        package = metadata.distribution(requirement.name)
+        left += [Requirement(each) for each in package.requires or []]
+        for top in {file.parts[0] for file in package.files or []} - {"..", "__pycache__"}:
+            if not Path(folder, top).exists():
+                Path(folder, top).symlink_to(package.locate_file(top))

@@ -63,17 +63,23 @@ def check(folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     return shell(CHECK["run"], folder, **given)
 
 
-def test_the_action_installs_itself_beside_the_project(built: Path, tmp_path: Path) -> None:
+def test_the_action_installs_itself_beside_the_project(
+    built: Path, needed: Path, tmp_path: Path
+) -> None:
     """From a wheel: pre-commit's hook is installed from the repository itself."""
-    added = tmp_path / "path"
+    added, python = tmp_path / "path", tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@" --without-pip\n')  # it is in `needed`
+    python.chmod(0o755)
     done = shell(
-        INSTALL["run"], tmp_path, RUNNER_TEMP=str(tmp_path / "a b"),
+        f'PATH="{python.parent}:$PATH"\n{INSTALL["run"]}',
+        tmp_path, RUNNER_TEMP=str(tmp_path / "a b"), PYTHONPATH=str(needed),
         GITHUB_ACTION_PATH=str(wheel_in(built / "pure")), GITHUB_PATH=str(added), PIP_COMPILE="0",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     folder = Path(added.read_text().strip())
-    told = subprocess.run([folder / "asyncguard", "--version"], capture_output=True, text=True)
-    assert told.stdout == f"asyncguard {__version__}\n"
+    told = shell(f"'{folder}/asyncguard' --version", tmp_path, PYTHONPATH=str(needed))
+    assert told.stdout == f"asyncguard {__version__}\n", told.stderr
 
 
 def test_the_action_fails_with_annotations(repository: Path) -> None:

@@ -64,7 +64,9 @@ def hook_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def repository(hook_repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def repository(
+    hook_repository: Path, needed: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
     """A scratch repository with pre-commit installed as its git hook."""
     scratch = tmp_path_factory.mktemp("scratch")
     (scratch / ".pre-commit-config.yaml").write_text(
@@ -79,6 +81,9 @@ def repository(hook_repository: Path, tmp_path_factory: pytest.TempPathFactory) 
     install = [sys.executable, "-m", "pre_commit", "install"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PRE_COMMIT_HOME", str(tmp_path_factory.mktemp("pre-commit-home")))
+        patch.setenv("PYTHONPATH", str(needed))  # pip and setuptools too, so that these need
+        patch.setenv("VIRTUALENV_NO_SEED", "1")  # no installation, neither in the environment
+        patch.setenv("PIP_NO_BUILD_ISOLATION", "0")  # nor, for the build, in another
         patch.setenv("PIP_COMPILE", "0")  # only what the hook imports
         patch.setenv("ASYNCGUARD_PURE_PYTHON", "1")  # packaging's tests compile the rest
         subprocess.run(install, cwd=scratch, check=True, capture_output=True)
