@@ -56,19 +56,23 @@ def wheel_in(folder: Path) -> Path:
 @pytest.fixture(scope="session")
 def needed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with links to this environment's pip, setuptools and dependencies of the wheel."""
-    (about,) = metadata.distributions(path=[str(wheel_in(built / "pure"))])
     folder = tmp_path_factory.mktemp("needed")
-    link(["pip", "setuptools", *(about.requires or [])], folder)
+    link(["pip", "setuptools", *requirements(wheel_in(built / "pure"))], folder)
     return folder
 
 
-def link(requirements: Iterable[str], folder: Path) -> None:
+def requirements(wheel: Path) -> list[str]:
+    (about,) = metadata.distributions(path=[str(wheel)])
+    return about.requires or []
+
+
+def link(wanted: Iterable[str], folder: Path, extra: str = "") -> None:
     """Link the installed packages that meet requirements, and what these require, in a folder."""
-    left, linked = [Requirement(each) for each in requirements], set()
+    left, linked = [Requirement(each) for each in wanted], set()
     while left:
         requirement = left.pop()
         marker = requirement.marker
-        if requirement.name in linked or (marker and not marker.evaluate({"extra": ""})):
+        if requirement.name in linked or (marker and not marker.evaluate({"extra": extra})):
             continue
         linked.add(requirement.name)
         package = metadata.distribution(requirement.name)

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import traceback
 from pathlib import Path
 
 TRAIN = """\
@@ -49,26 +48,24 @@ def alone(arguments, folder):
     return done.returncode, done.stdout + done.stderr
 
 
-def forked(arguments, folder):
-    """Run a command in a copy of this process, which does not start Python again."""
+def here(arguments, folder):
+    """Run a command in this process, which has read the catalogue; say the same of it."""
     from asyncguard.cli import main
 
+    kept = os.dup(1), os.dup(2)
+    os.chdir(folder)
     with tempfile.TemporaryFile() as said:
-        pid = os.fork()
-        if pid == 0:
-            os.chdir(folder)
-            for number in (1, 2):
-                os.dup2(said.fileno(), number)
-            status = 3
-            try:
-                status = main(arguments)
-            except SystemExit as error:
-                status = error.code
-            except BaseException:  # noqa: BLE001  (it is told)
-                traceback.print_exc()
+        for number in (1, 2):
+            os.dup2(said.fileno(), number)
+        try:
+            status = main(arguments)
+        except SystemExit as error:
+            status = error.code
+        finally:
             sys.stdout.flush()
-            os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            for number, stream in zip((1, 2), kept, strict=True):
+                os.dup2(stream, number)
+                os.close(stream)
         said.seek(0)
         return status, said.read().decode()
 
@@ -80,7 +77,7 @@ def main() -> int:
         for name, text in FILES.items():
             Path(folder, name).write_text(text)
         for arguments, status, said in COMMANDS:
-            run = alone if arguments in ALONE else forked
+            run = alone if arguments in ALONE else here
             ended, output = run(arguments, folder)
             if ended != status or said not in output:
                 wrong += 1

@@ -14,6 +14,7 @@ from asyncguard.demo import fetch_library
 from asyncguard.model import AsyncguardError
 from tests import warm
 from tests.frameworks import require
+from tests.smoke import TRAIN
 
 
 def test_the_demo_lints_traces_and_gates(
@@ -33,6 +34,26 @@ def test_the_demo_lints_traces_and_gates(
     assert "new -> 1 per step  torch.Tensor.item" in out
     assert "1 site is new or waits more often" in out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_runs_on_the_reference_engine_where_no_framework_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With a small library where the demo keeps the one that it downloads."""
+    library = tmp_path / "cache" / "asyncguard" / "-".join(demo.LIBRARY) / "d2l"
+    library.mkdir(parents=True)
+    (library / "torch.py").write_text(TRAIN)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(demo, "_first_installed", lambda framework: "engine")
+    monkeypatch.setattr(sys, "executable", warm.executable())
+    status = cli.main(["demo"])
+    out, err = capfd.readouterr()
+    assert status == 0, out + err
+    assert "d2l/torch.py:7:15: ASG102" in out
+    assert "10,000 x  engine.ndarray.wait_to_read" in err
+    assert "new -> 1 per step  engine.ndarray.item" in out
+    assert max(map(len, out.splitlines())) <= 80
 
 
 def test_a_library_that_cannot_be_had_is_named_with_what_to_do(tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ import sys
 import sysconfig
 import tarfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import tomli
 
-from asyncguard.demo import LIBRARY
-from tests.released import wheel_in
-from tests.smoke import TRAIN
+from tests.released import link, requirements, wheel_in
 
 ROOT = Path(__file__).parent.parent
+WAITS = "from asyncguard.engine import np\nnp.ones(1).wait_to_read()\n"
 
 
 @pytest.fixture
@@ -34,10 +34,18 @@ def wheel(built: Path) -> Path:
     return wheel_in(built / "pure")
 
 
-def install(python: Path, *packages: str) -> None:
-    """Install packages in the environment of an interpreter, which needs no pip of its own."""
+def install(python: Path, package: str, *has: Path) -> dict[str, str]:
+    """Install a package in the environment of an interpreter, which needs no pip of its own.
+
+    Where it has folders, pip must find there all that the package needs. Returns the variables for
+    programs of the environment.
+    """
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, has))}
+    if has:
+        variables["PIP_NO_INDEX"] = "1"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-    subprocess.run([*pip, "--no-compile", *packages], check=True)
+    subprocess.run([*pip, "--no-compile", package], env=variables, check=True)
+    return variables
 
 
 def test_one_wheel_is_for_every_platform(wheel: Path) -> None:
@@ -100,39 +108,38 @@ def interpreter_of(version: str) -> str | None:
 
 
 @pytest.mark.parametrize("version", ["3.10", "3.11", "3.12", "3.13"])
-def test_a_fresh_installation_works(version: str, wheel: Path, tmp_path: Path) -> None:
-    """The wheel alone, on every supported version that this machine has."""
+def test_a_fresh_installation_works(
+    version: str, wheel: Path, needed: Path, tmp_path: Path
+) -> None:
+    """The wheel alone, on every supported version that this machine has.
+
+    What it needs is there for the version that the tests run on, and downloaded for the others.
+    """
     interpreter = interpreter_of(version)
     if interpreter is None:
         pytest.skip(f"python{version} is not installed")
+    own = sys.version_info[:2] == tuple(map(int, version.split(".")))
     subprocess.run([interpreter, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
     python = tmp_path / "venv" / "bin" / "python"
-    install(python, str(wheel))
-    done = subprocess.run(
-        [python, ROOT / "tests" / "smoke.py"], cwd=tmp_path, capture_output=True, text=True
-    )
+    has = [needed] if own else []
+    smoke = [python, ROOT / "tests" / "smoke.py"]
+    done = run(smoke, tmp_path, install(python, str(wheel), *has))
     assert done.returncode == 0, done.stdout + done.stderr
-    if sys.version_info[:2] == tuple(map(int, version.split("."))):
-        install(python, f"{wheel}[engine]")
-        the_demo_runs_on_the_reference_engine_where_no_framework_is(python, tmp_path)
+    if own:
+        engine = tmp_path / "engine"
+        engine.mkdir()
+        link(requirements(wheel), engine, extra="engine")
+        variables = install(python, f"{wheel}[engine]", engine)
+        (tmp_path / "waits.py").write_text(WAITS)
+        done = run([python, "-m", "asyncguard", "run", "waits.py"], tmp_path, variables)
+        assert "1 x  engine.ndarray.wait_to_read" in done.stderr, done.stderr
 
 
-def the_demo_runs_on_the_reference_engine_where_no_framework_is(python: Path, folder: Path) -> None:
-    """With a small library where the demo keeps the one that it downloads."""
-    library = folder / "cache" / "asyncguard" / "-".join(LIBRARY) / "d2l"
-    library.mkdir(parents=True)
-    (library / "torch.py").write_text(TRAIN)
-    without_columns = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    done = subprocess.run(
-        [python, "-m", "asyncguard", "demo"],
-        cwd=folder, env={**without_columns, "XDG_CACHE_HOME": str(folder / "cache")},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "d2l/torch.py:7:15: ASG102" in done.stdout
-    assert "10,000 x  engine.ndarray.wait_to_read" in done.stderr
-    assert "new -> 1 per step  engine.ndarray.item" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+def run(
+    command: Sequence[object], folder: Path, variables: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    words = [str(word) for word in command]
+    return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True)
 
 
 def test_the_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
