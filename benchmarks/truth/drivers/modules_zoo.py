@@ -25,11 +25,11 @@ B, C, S, N, D, W = 2, 3, 32, 8, 16, 50  # batch, channels, side, steps, features
 GIVEN: tuple[tuple[str, Any], ...] = (  # by what a parameter is called, the first that fits
     (r"^(image_size|img_size|frame_size|size|output_size|resolution|shape)$", S),
     (r"^(image_patch_size|patch_size|frame_patch_size|window_size|ksize)$", 4),
-    (r"^kernel_size$", 3),
+    (r"(^|_)kernel(_size)?$", 3),
     (r"^(frames|num_frames)$", 4),
     (r"^(in_channels|channels|in_chans|num_channels|input_channels|in_channel|inp)$", C),
     (r"^(num_classes|n_classes|classes|num_labels|n_class)$", 4),
-    (r"^(depth|num_layers|n_layers|layers|num_blocks|encoder_depth|max_depth)$", 2),
+    (r"(^|_)(depth|num_layers|n_layers|layers|num_blocks)$", 2),
     (r"^(heads|num_heads|n_heads|nhead|num_attention_heads)$", 4),
     (r"^(dim_head|head_dim)$", 8),
     (r"^(num_tokens|vocab_size|num_embeddings|n_vocab|vocab)$", W),
@@ -39,6 +39,8 @@ GIVEN: tuple[tuple[str, Any], ...] = (  # by what a parameter is called, the fir
     (r"^(groups|num_groups|stride|padding|dilation|k|iterations|order|level)$", 1),
     (r"(mlp_dim|hidden_dim|hidden_channels|hidden_size|ff_dim|dim_feedforward|inner_dim)$", 32),
     (r"(dim|features|size|channels|width|embed|units|d_model|out_dim|num_features)$", D),
+    (r"^dim_", D),
+    (r"^(fn|net|encoder|model|module|layer|activation|act)$", torch.nn.Identity),
     (r"^(n_fft|win_length)$", 64),
     (r"^(hop_length)$", 16),
     (r"^(n_freqs|n_stft)$", 33),
@@ -62,16 +64,18 @@ def cases(
     given: dict[str, Any] | None = None,
     tensors: int = 1,
     without: list[str] | None = None,
+    last: int | None = None,
 ) -> dict[str, Any]:
     """A case for each public class, and each function, that a module defines or hands on.
 
-    A layer is fed as many tensors as its forward pass requires, and at least `tensors`.
+    A layer is fed as many tensors as its forward pass requires, and at least `tensors`. With
+    `last`, of a module only so many classes are taken: the last, which are made of those before.
     """
     found: dict[str, Any] = {}
     known: set[int] = set()
     for module in _imported(modules, walk):
         package = module.__name__.partition(".")[0]
-        for name, thing in sorted(vars(module).items()):
+        for name, thing in _things(module, last):
             full = f"{module.__name__}.{name}"
             if name.startswith("_") or id(thing) in known or full in (without or ()):
                 continue
@@ -87,6 +91,17 @@ def cases(
                 continue
             known.add(id(thing))
     return found
+
+
+def _things(module: Any, last: int | None) -> list[tuple[str, Any]]:
+    if last is None:
+        return sorted(vars(module).items())
+    own = [
+        (name, thing)
+        for name, thing in vars(module).items()
+        if inspect.isclass(thing) and thing.__module__ == module.__name__
+    ]
+    return own[-last:]
 
 
 def _imported(names: list[str], walk: bool) -> Iterator[Any]:
@@ -126,7 +141,7 @@ def _value(parameter: inspect.Parameter) -> Any:
     """A small value by a parameter's name, or by its type."""
     for pattern, value in GIVEN:
         if re.search(pattern, parameter.name):
-            return value
+            return value() if isinstance(value, type) else value
     kind = _type_name(parameter)
     if kind not in PLAIN:
         raise ValueError(f"no value for {parameter.name}: {kind}")
