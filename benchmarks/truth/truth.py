@@ -65,20 +65,23 @@ class Shard:
         self._grown = (0, 0.0)
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """What the processes have told so far; what began and did not end is told as killed."""
-        begun = ""
+        """What the processes have told so far; what began and did not end has killed them."""
+        begun, outcome = "", ""
         for line in self._output.read_text().splitlines() if self._output.exists() else ():
             try:
                 row = json.loads(line)
             except ValueError:  # broken off within a line
                 continue
+            if "on_device" in row:
+                outcome = "killed"
+                continue
             if begun and ("begin" in row or "done" in row):
-                yield {"case": begun, "outcome": "killed", "reason": "the process died"}
-            begun = row.get("begin", "")
+                yield {"case": begun, "outcome": outcome, "reason": "the process died"}
+            begun, outcome = row.get("begin", ""), "unfit"
             if "case" in row:
                 yield row
         if begun:
-            yield {"case": begun, "outcome": "killed", "reason": "the process died"}
+            yield {"case": begun, "outcome": outcome, "reason": "the process died"}
 
     def goes_on(self) -> bool:
         """Start what is left, or look after what runs; False when nothing is left."""

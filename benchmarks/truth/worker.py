@@ -7,6 +7,7 @@ and the file to which each case appends a line when it begins and one when it is
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import importlib
 import io
@@ -16,6 +17,7 @@ import resource
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +62,21 @@ def run(job: dict[str, Any], tell: Any) -> None:
         tell({"begin": name})
         began = time.monotonic()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            found = examine(cases[name], seen, job["seconds"], needs_cpu=job["needs_cpu"])
+            found = examine(
+                functools.partial(_run, cases[name], tell),
+                seen,
+                job["seconds"],
+                needs_cpu=job["needs_cpu"],
+            )
         tell({"case": name, **found, "seconds": round(time.monotonic() - began, 1)})
         gc.collect()
+
+
+def _run(case: Callable[[str], Any], tell: Any, device: str) -> Any:
+    """Run a case, and tell when it comes to the device: who dies before is unfit, not killed."""
+    if device != "cpu":
+        tell({"on_device": True})
+    return case(device)
 
 
 if __name__ == "__main__":

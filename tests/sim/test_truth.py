@@ -163,14 +163,18 @@ def test_what_was_never_on_the_device_says_nothing(package: Any) -> None:
 
 def test_a_run_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     output = tmp_path / "rows.jsonl"
-    rows = [{"begin": "a"}, {"case": "a", "outcome": "same"}, {"begin": "b"}, {"begin": "c"}]
+    on_device = {"on_device": True}
+    rows = [
+        {"begin": "a"}, on_device, {"case": "a", "outcome": "same"}, {"begin": "b"}, on_device,
+        {"begin": "c"},
+    ]  # fmt: skip
     text = "".join(json.dumps(row) + "\n" for row in rows)
     output.write_text(text + '{"case": "c", "outc')
     shard = truth.Shard(Path(sys.executable), {"names": ["a", "b", "c", "d"]}, output)
     assert [(row["case"], row["outcome"]) for row in shard.rows()] == [
         ("a", "same"),
         ("b", "killed"),
-        ("c", "killed"),
+        ("c", "unfit"),
     ]
 
 
