@@ -19,7 +19,6 @@ from __future__ import annotations
 import fcntl
 import functools
 import hashlib
-import json
 import os
 import shlex
 import subprocess
@@ -28,9 +27,16 @@ import tempfile
 from pathlib import Path
 
 MXNET = "asyncguard.compat:import_mxnet"  # a function to call, for it needs names of NumPy's
-BASE = ("numpy", "asyncguard.cli.run")
+# What the commands import when they are at it.
+BASE = ("numpy", "rich.table", *(f"asyncguard.{name}" for name in (
+    "api", "cli.run", "lint.check", "render.concise", "render.summary", "render.text",
+    "runtime.launch",
+)))  # fmt: skip
 # One server for all that ask for torch, in every process of a run: each takes its time to start.
-TORCH = (*BASE, "torch", "torch._dynamo", "torch.distributed", "pytest")
+TORCH = (
+    *BASE, "torch", "torch._dynamo", "torch.distributed", "asyncguard.runtime.adapters.torch",
+    "asyncguard.sim.simulation", "pytest",
+)  # fmt: skip
 PROGRAMS = {
     "python": (),
     "asyncguard": ("-m", "asyncguard"),
@@ -60,7 +66,7 @@ def _server(modules: tuple[str, ...]) -> tuple[str, ...]:
         if not Path(path).exists():
             Path(path).parent.mkdir(exist_ok=True)
             _start([path, str(pid), *modules], environment)
-    return sys.executable, "-I", "-S", str(CLIENT), path, json.dumps(begun_with)
+    return sys.executable, "-I", "-S", str(CLIENT), path, repr(sorted(begun_with.items()))
 
 
 def _run() -> tuple[Path, int]:

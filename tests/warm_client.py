@@ -1,10 +1,15 @@
-"""The command that `warm.py` gives out: it has the server run the program, with its own streams."""
+"""The command that `warm.py` gives out: it has the server run the program, with its own streams.
 
-import json
+It starts as often as the tests start programs, and so imports only what is built in.
+"""
+
+import _signal
+import _socket
+import marshal
 import os
-import signal
-import socket
 import sys
+
+OF_SERVERS = ("PYTHONPATH", "PYTHON_EXEC")  # they take these of a client; the second is torchrun's
 
 
 def needs_its_own(arguments, begun_with):
@@ -12,35 +17,29 @@ def needs_its_own(arguments, begun_with):
     if not arguments or (arguments[0] not in ("-m", "-c") and not os.path.isfile(arguments[0])):
         return True
     given = {name: os.environ[name] for name in os.environ if name.startswith("PYTHON")}
-    for name in ("PYTHONPATH", "PYTHON_EXEC"):  # the second is torchrun's
-        given.pop(name, None)
-    return given != begun_with
+    return repr(sorted(item for item in given.items() if item[0] not in OF_SERVERS)) != begun_with
 
 
 def main():
     path, begun_with, *arguments = sys.argv[1:]
     unbuffered = arguments[:1] == ["-u"]
-    if needs_its_own(arguments[unbuffered:], json.loads(begun_with)):
+    if needs_its_own(arguments[unbuffered:], begun_with):
         os.execv(sys.executable, [sys.executable, *arguments])
-    wanted = {
-        "arguments": arguments[unbuffered:],
-        "unbuffered": unbuffered,
-        "folder": os.getcwd(),
-        "environment": dict(os.environ),
-    }
-    data = json.dumps(wanted).encode() + b"\n"
-    server = socket.socket(socket.AF_UNIX)
+    server = _socket.socket(_socket.AF_UNIX)
     server.connect(path)
-    sent = socket.send_fds(server, [data], [0, 1, 2])
-    server.sendall(data[sent:])
-    answers = server.makefile()
+    streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+    data = marshal.dumps((arguments[unbuffered:], unbuffered, os.getcwd(), dict(os.environ)))
+    rights = (_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)
+    server.sendall(data[server.sendmsg([data], [rights]) :])
+    server.shutdown(_socket.SHUT_WR)
+    answers = os.fdopen(server.detach())
     pid = int(answers.readline())
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
-        signal.signal(number, lambda number, _: os.kill(pid, number))
+    for name in ("INT", "TERM", "HUP", "USR1", "USR2"):
+        _signal.signal(getattr(_signal, f"SIG{name}"), lambda number, _: os.kill(pid, number))
     status = int(answers.readline())
     if status < 0:  # it died of a signal, and so do we
-        if -status not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(-status, signal.SIG_DFL)
+        if -status not in (_signal.SIGKILL, _signal.SIGSTOP):
+            _signal.signal(-status, _signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     os._exit(status)
 

@@ -9,7 +9,7 @@ import builtins
 import contextlib
 import gc
 import importlib
-import json
+import marshal
 import os
 import runpy
 import select
@@ -28,19 +28,63 @@ def serve(path, served):
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(64)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    ended, end = os.pipe()
+    os.set_blocking(end, False)
+    signal.set_wakeup_fd(end)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     os.write(1, b"ready\n")
+    clients = {}  # by the process that runs what each has asked for
     while True:
-        ready, _, _ = select.select([listener], [], [], LOOKS_EVERY)
-        if not ready:
-            if not is_there(served):
-                leave(os.path.dirname(path))
-            continue
-        connection, _ = listener.accept()
-        if os.fork() == 0:
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            return keep(connection)
-        connection.close()
+        ready, _, _ = select.select([listener, ended], [], [], LOOKS_EVERY)
+        if ended in ready:
+            os.read(ended, 64)
+            tell_statuses(clients)
+        if listener in ready:
+            connection, _ = listener.accept()
+            data, streams = received(connection)
+            pid = os.fork()
+            if pid == 0:
+                take(streams)
+                return marshal.loads(data)
+            clients[pid] = connection
+            for stream in streams:
+                os.close(stream)
+            say(connection, pid)
+        if not ready and not is_there(served):
+            leave(os.path.dirname(path))
+
+
+def received(connection):
+    """Return all that a client sends, and its streams."""
+    data, streams, _, _ = socket.recv_fds(connection, 1 << 20, 3)
+    while more := connection.recv(1 << 20):
+        data += more
+    return data, streams
+
+
+def take(streams):
+    """Have the streams of a client, its signals, and none of the server's files."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX") if sys.platform != "linux" else 1024)
+
+
+def tell_statuses(clients):
+    """Tell the clients whose processes have ended how they did."""
+    while clients:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            break
+        with clients.pop(pid) as connection:
+            say(connection, os.waitstatus_to_exitcode(status))
+
+
+def say(connection, number):
+    """Send a number to a client, which somebody may have killed."""
+    with contextlib.suppress(BrokenPipeError):
+        connection.sendall(b"%d\n" % number)
 
 
 def is_there(pid):
@@ -57,27 +101,6 @@ def leave(folder):
     os.unlink(f"{folder}.lock")
     with contextlib.suppress(OSError):
         os.rmdir(os.path.dirname(folder))
-    os._exit(0)
-
-
-def keep(connection):
-    """Fork once more, and tell how that process ended."""
-    data, streams, _, _ = socket.recv_fds(connection, 1 << 20, 3)
-    while not data.endswith(b"\n"):
-        data += connection.recv(1 << 20)
-    pid = os.fork()
-    if pid == 0:
-        for number, stream in enumerate(streams):
-            os.dup2(stream, number)
-        os.closerange(3, os.sysconf("SC_OPEN_MAX") if sys.platform != "linux" else 1024)
-        return json.loads(data)
-    for stream in streams:
-        os.close(stream)
-    for number in (0, 1, 2):
-        os.close(number)
-    connection.sendall(b"%d\n" % pid)
-    status = os.waitpid(pid, 0)[1]
-    connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
     os._exit(0)
 
 
@@ -154,7 +177,7 @@ for _name in sys.argv[3:]:
     if _function:
         getattr(_imported, _function)()
 gc.freeze()
-_run = become(**serve(sys.argv[1], int(sys.argv[2])), base=_base)
+_run = become(*serve(sys.argv[1], int(sys.argv[2])), base=_base)
 try:
     _run()
 except SystemExit as _error:
