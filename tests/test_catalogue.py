@@ -6,7 +6,6 @@ import ast
 import importlib
 import importlib.util
 import re
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -17,10 +16,10 @@ from asyncguard import catalogue
 from asyncguard.catalogue import CatalogueError, SyncPoint
 from asyncguard.model import Confidence
 from asyncguard.runtime import versions
+from tests.frameworks import require
 
 POINTS = list(catalogue.load())
 FRAMEWORKS = list(catalogue.load().frameworks.values())
-ROOT = Path(__file__).parent.parent
 
 MINIMAL = """
 schema = 1
@@ -237,23 +236,8 @@ def leads_somewhere(path: str) -> bool:
 
 @pytest.mark.parametrize("framework", ["torch", "mxnet", "cupy", "jax", "tensorflow", "engine"])
 def test_what_the_entries_name_exists_in_the_real_framework(framework: str) -> None:
-    module = "asyncguard.engine" if framework == "engine" else framework
-    if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{framework} is not installed here")
-    code = (
-        "import sys; sys.path[:0] = sys.argv[2:]\n"
-        "import numpy, warnings; warnings.simplefilter('ignore')\n"
-        "if numpy.lib.NumpyVersion(numpy.__version__) < '2.0.0': numpy.bool = bool\n"
-        "from tests.test_catalogue import stale_paths\n"
-        "print('stale:', stale_paths(sys.argv[1]))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, framework, str(ROOT)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "stale: []" in done.stdout, done.stdout + done.stderr
+    require("asyncguard.engine" if framework == "engine" else framework)
+    assert stale_paths(framework) == []
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed here")

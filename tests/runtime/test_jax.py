@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,7 @@ def test_every_attribute_is_afterwards_the_object_that_it_was() -> None:
     assert [changed(o, b) for o, b in zip(owners, before, strict=True)] == [[]] * len(owners)
 
 
-@pytest.mark.parametrize("devices", [1, 2])
-def test_reads_of_one_line_count_for_the_device_that_each_waits_for(devices: int) -> None:
+def test_reads_of_one_line_count_for_the_device_that_each_waits_for() -> None:
     script = """
 import collections, jax, asyncguard
 first, last = jax.devices()[0], jax.devices()[-1]
@@ -143,13 +143,12 @@ for site in trace.record.sites:
     found[site.device] += site.count
 print(sorted(found.items()))
 """
-    several = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}"}
+    several = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", **several}
     ran = subprocess.run(
         [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
     )
-    expected = [("cpu:0", 300)] if devices == 1 else [("cpu:0", 200), ("cpu:1", 100)]
-    assert ran.stdout == f"{expected}\n"
+    assert ran.stdout == "[('cpu:0', 200), ('cpu:1', 100)]\n"
 
 
 def test_jaxs_own_annotation_of_a_step_marks_one() -> None:
@@ -200,8 +199,9 @@ model.fit(np.ones((36, 3)), np.ones((36, 1)), 4, epochs=2, verbose=0)
 
 @pytest.mark.parametrize("beside", ["", "import tensorflow\n"], ids=["alone", "beside tensorflow"])
 def test_each_batch_that_keras_fits_on_jax_is_a_step(tmp_path: Path, beside: str) -> None:
-    for module in ("keras", *beside.split()[1:]):
-        require(module)
+    for module in ("keras", *beside.split()[1:]):  # this process does not import them
+        if find_spec(module) is None:
+            require(module)
     script, output = tmp_path / "train.py", tmp_path / "trace.json"
     script.write_text(beside + KERAS)
     subprocess.run(

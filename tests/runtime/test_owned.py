@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import asyncguard
+from asyncguard.cli import main
 from asyncguard.model import AsyncguardError, TraceRecord
 from tests import warm
 from tests.frameworks import require
@@ -126,8 +127,8 @@ def test_run_records_its_lines_and_a_check_joins_them(installed: Path, tmp_path:
     )  # fmt: skip
     assert f"{inside}:4: confirmed 3 x" in done.stdout
     assert f"{inside}:8: never executed" in done.stdout
-    done = subprocess.run(
-        [*command, "run", "--own", "owned_none", "train.py"], **options, **environment
-    )
-    assert done.returncode == 2
-    assert "there is no package 'owned_none'" in done.stderr
+
+
+def test_run_names_a_package_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--own", "owned_none", __file__]) == 2
+    assert "there is no package 'owned_none'" in capsys.readouterr().err
