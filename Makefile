@@ -5,7 +5,7 @@
 # where packages come from (see README, "Installing"). JOBS is the number of processes that test.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-numpy1 test-numpy2 test-pure test-versions lint docs format bench clean
+.PHONY: help demo test test-numpy1 test-numpy2 test-jax test-tensorflow test-pure test-versions lint docs format bench clean
 
 PYTHON ?= $(firstword $(foreach p,python3.11 python3.12 python3.10 python3.13 python3,$(if $(shell $(p) -c '' 2>/dev/null && echo ok),$(p))))
 PIP_INSTALL_ARGS ?=
@@ -34,30 +34,40 @@ demo: $(READY1)
 # Python 3.13 has no NumPy < 2: there the first environment is without mxnet, and its tests skip.
 # ASYNCGUARD_REQUIRE turns "framework not installed" from a skip into a failure.
 # Traces run once more without the compiled part.
-# Each process takes a run of neighbouring tests, and then those that the other has not got to.
-test: test-numpy1 test-numpy2 test-pure
-	@echo "make test: all three runs passed"
+# Its processes each take a run of neighbouring tests, and then those that the other has not got to;
+# the other runs are small, and of one process each: importing frameworks twice is most of their time.
+test: test-numpy1
+	@$(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) -j $(JOBS) test-numpy2 test-pure
+	@echo "make test: all runs passed"
 
 # The tests start many processes: none compiles again what another has.
-test-numpy1 test-numpy2 test-pure: export PYTHONDONTWRITEBYTECODE =
-test-numpy1 test-numpy2 test-pure: export OMP_NUM_THREADS = 1
-PYTEST := -m pytest -n $(JOBS) --dist worksteal
+TESTS := test-numpy1 test-jax test-tensorflow test-pure
+$(TESTS): export PYTHONDONTWRITEBYTECODE =
+$(TESTS): export OMP_NUM_THREADS = 1
 
 test-numpy1: $(READY1)
-	ASYNCGUARD_REQUIRE=torch$(MXNET),cupy,lightning,transformers,opentelemetry.sdk,pygls,mkdocs $(V1)/bin/python $(PYTEST) $(PYTEST_ARGS)
+	ASYNCGUARD_REQUIRE=torch$(MXNET),cupy,lightning,transformers,opentelemetry.sdk,pygls,mkdocs $(V1)/bin/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
-# What the second environment's frameworks, and NumPy 2, take part in.
-OF_NUMPY2 := tests/test_catalogue.py tests/repairs/test_repair_fuzz.py tests/engine/test_ndarray.py tests/engine/test_programs.py \
-	$(patsubst %,tests/runtime/test_%.py,jax tensorflow numpy_dispatch engine trace device costs adapters compat) \
-	$(patsubst %,tests/integrations/test_%.py,flax keras) \
+# What the second environment's frameworks, and NumPy 2, take part in: one process with jax, another
+# with tensorflow, for their imports take longer than the tests.
+EXISTS := tests/test_catalogue.py::test_what_the_entries_name_exists_in_the_real_framework
+UNITS := tests/runtime/test_numpy_dispatch.py
+OF_JAX := tests/runtime/test_jax.py tests/integrations/test_flax.py tests/repairs/test_repair_fuzz.py '$(EXISTS)[jax]' \
+	'$(UNITS)::test_units_are_kept[jax]' '$(UNITS)::test_the_collector_finds_each_object_as_it_was_made'
+OF_TENSORFLOW := tests/runtime/test_tensorflow.py tests/integrations/test_keras.py \
+	tests/engine/test_ndarray.py tests/engine/test_programs.py \
+	$(patsubst %,tests/runtime/test_%.py,engine adapters compat) '$(EXISTS)[tensorflow]' '$(UNITS)::test_units_are_kept[tensorflow]' \
 	'tests/test_documents.py::test_every_block_of_a_page_is_true[docs/guides/frameworks.md]'
-test-numpy2: $(READY2)
-	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python $(PYTEST) $(OF_NUMPY2) $(PYTEST_ARGS)
+test-numpy2: test-jax test-tensorflow
+test-jax: OF := $(OF_JAX)
+test-tensorflow: OF := $(OF_TENSORFLOW)
+test-jax test-tensorflow: $(READY2)
+	ASYNCGUARD_REQUIRE=jax,flax,tensorflow,keras $(V2)/bin/python -m pytest $(OF) $(PYTEST_ARGS)
 
 # What counts steps and reads: the compiled part is these again.
-OF_PURE := $(patsubst %,tests/runtime/test_%.py,quick recorder steps callers frames trace limits identity takeover memory torch mxnet engine)
+OF_PURE := $(patsubst %,tests/runtime/test_%.py,quick recorder steps callers frames limits identity memory torch engine)
 test-pure: $(READY1)
-	ASYNCGUARD_PURE_PYTHON=1 ASYNCGUARD_REQUIRE=torch$(MXNET) $(V1)/bin/python $(PYTEST) $(OF_PURE) $(PYTEST_ARGS)
+	ASYNCGUARD_PURE_PYTHON=1 ASYNCGUARD_REQUIRE=torch $(V1)/bin/python -m pytest $(OF_PURE) $(PYTEST_ARGS)
 
 # Traces, the simulation and integrations on the oldest torch, that of the tests on a GPU and the
 # newest, each in an environment of its own under .venvs/, builds for CUDA of about 6 GB each.
