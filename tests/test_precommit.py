@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from asyncguard import cli
+
 ROOT = Path(__file__).parent.parent
 BAD = """\
 import torch
@@ -160,14 +162,16 @@ def test_the_fixing_hook_repairs_the_file_and_stops_the_commit_once(repository: 
     git(repository, "rm", "--quiet", "--force", "fixable.py", check=True)
 
 
-def test_the_gate_hook_fails_on_what_is_not_in_the_baseline(repository: Path) -> None:
+def test_the_gate_hook_fails_on_what_is_not_in_the_baseline(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (repository / "old.py").write_text(BAD)
     git(repository, "add", "old.py", check=True)
     without = hook(repository, "asyncguard-gate")
     assert without.returncode == 1
     assert "asyncguard gate --update" in without.stdout
-    update = [sys.executable, "-m", "asyncguard", "gate", "--update", "."]
-    subprocess.run(update, cwd=repository, check=True, capture_output=True)
+    monkeypatch.chdir(repository)
+    assert cli.main(["gate", "--update", "."]) == 0
     git(repository, "add", "asyncguard-baseline.json", check=True)
     assert hook(repository, "asyncguard-gate").returncode == 0
     (repository / "new.py").write_text(BAD)
