@@ -9,6 +9,7 @@ An NVIDIA H200 was asked on 2026-11-27 (torch 2.11.0+cu130, CUDA 13.0): all 253 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -50,36 +51,39 @@ def is_told(fires: int, expected: int, least: bool = False) -> bool:
     return fires >= expected if least else fires == expected
 
 
-def values(torch: Any, place: Callable[[Any], Any], pin: Callable[[Any], Any]) -> dict[str, Any]:
-    """What the rows' expressions are made of.
+def values(
+    torch: Any, place: Callable[[Any], Any], pin: Callable[[Any], Any], call: str = ""
+) -> dict[str, Any]:
+    """What the rows' expressions are made of, or one of them.
 
     `place` brings a tensor to the device, `pin` one into page-locked memory.
     """
     host = torch.arange(64.0)
     x = place(host)
-    mask = x > 3
-    return {
-        "torch": torch,
-        "F": torch.nn.functional,
-        "L": torch.linalg,
-        "x": x,
-        "big": torch.ones(1 << 20),  # in pageable memory, 4 MiB
-        "room": place(torch.empty(1 << 20)),
-        "A": place(torch.eye(8) + 0.1),
-        "mask": mask,
-        "host_mask": host > 3,
-        "index": x.long(),
-        "host_index": host.long(),
-        "k": x[2].long(),  # a scalar on the device
-        "f": x[1].clone(),
-        "w": place(torch.ones(8)),
-        "one": torch.ones(1),  # of the host's
-        "pinned": pin(torch.empty(64)),
-        "buffer": torch.empty(64),
-        "encoder": _encoder(torch, x.is_cuda),
-        "tokens": place(torch.ones(2, 3, 8)),
-        "padding": place(torch.zeros(2, 3, dtype=torch.bool)),
+    makers: dict[str, Callable[[], Any]] = {
+        "torch": lambda: torch,
+        "F": lambda: torch.nn.functional,
+        "L": lambda: torch.linalg,
+        "x": lambda: x,
+        "big": lambda: torch.ones(1 << 20),  # in pageable memory, 4 MiB
+        "room": lambda: place(torch.empty(1 << 20)),
+        "A": lambda: place(torch.eye(8) + 0.1),
+        "mask": lambda: x > 3,
+        "host_mask": lambda: host > 3,
+        "index": lambda: x.long(),
+        "host_index": lambda: host.long(),
+        "k": lambda: x[2].long(),  # a scalar on the device
+        "f": lambda: x[1].clone(),
+        "w": lambda: place(torch.ones(8)),
+        "one": lambda: torch.ones(1),  # of the host's
+        "pinned": lambda: pin(torch.empty(64)),
+        "buffer": lambda: torch.empty(64),
+        "encoder": lambda: _encoder(torch, x.is_cuda),
+        "tokens": lambda: place(torch.ones(2, 3, 8)),
+        "padding": lambda: place(torch.zeros(2, 3, dtype=torch.bool)),
     }
+    words = re.findall(r"\w+", call)
+    return {name: make() for name, make in makers.items() if not call or name in words}
 
 
 def _encoder(torch: Any, on_cuda: bool) -> Any:

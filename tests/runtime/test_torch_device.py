@@ -400,5 +400,7 @@ REFUSED_BY_2_6 = {"x.roll(k)", "torch.roll(x, k)", "F.adaptive_avg_pool1d(x[None
 def test_the_rows_that_a_real_device_is_asked_are_counted_on_a_played_one(row: Row) -> None:
     if row.call in REFUSED_BY_2_6 and versions.matches(torch.__version__, "<2.11"):
         pytest.skip(f"torch {torch.__version__} takes no tensor there")
-    names = values(torch, lambda tensor: tensor.as_subclass(OnDevice), lambda tensor: tensor)
+    names = values(
+        torch, lambda tensor: tensor.as_subclass(OnDevice), lambda tensor: tensor, row.call
+    )
     assert waits(lambda: eval(row.call, names)) == row.counts

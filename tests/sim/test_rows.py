@@ -24,7 +24,9 @@ SINCE_2_7 = {
 def test_the_rows_count_on_the_simulated_device(simulated: Any) -> None:
     def counted(call: str) -> None:
         row = rows[call]
-        names = values(torch, lambda tensor: tensor.cuda(), lambda tensor: tensor.pin_memory())
+        names = values(
+            torch, lambda tensor: tensor.cuda(), lambda tensor: tensor.pin_memory(), call
+        )
         with asyncguard.trace(depth=row.depth) as trace:
             eval(call, names)
         assert counts(trace.record) == HOOKED.get(call, row.counts)
