@@ -66,7 +66,7 @@ def cases(
     without: list[str] | None = None,
     last: int | None = None,
 ) -> dict[str, Any]:
-    """A case for each public class, and each function, that a module defines or hands on.
+    """A case for each public class, and each other function, that a module defines or hands on.
 
     A layer is fed as many tensors as its forward pass requires, and at least `tensors`. With
     `last`, of a module only so many classes are taken: the last, which are made of those before.
@@ -85,12 +85,20 @@ def cases(
                 found[full] = _Case(
                     functools.partial(_made, thing, given or {}), thing.forward, tensors
                 )
-            elif functions and inspect.isfunction(thing):
+            elif functions and inspect.isfunction(thing) and not _has_layer(module, name):
                 found[full] = _Case(functools.partial(_handed, thing), thing, 1)
             else:
                 continue
             known.add(id(thing))
     return found
+
+
+def _has_layer(module: Any, function: str) -> bool:
+    """Whether the module has a layer of the function's name, which calls it."""
+    wanted = function.replace("_", "").lower()
+    return any(
+        name.lower() == wanted and inspect.isclass(vars(module)[name]) for name in vars(module)
+    )
 
 
 def _things(module: Any, last: int | None) -> list[tuple[str, Any]]:
@@ -242,7 +250,7 @@ def _named(name: str) -> torch.Tensor | None:
     """The tensor of a graph or of a sound that a parameter is called after."""
     generator = torch.Generator().manual_seed(2)
     nodes = torch.arange(N)
-    wave = torch.randn(B, 4000, generator=generator)
+    wave = torch.randn(B, 1600, generator=generator)
     spectrum = torch.randn(C, N, N, generator=generator, dtype=torch.complex64)
     known = {
         r"^(x|src|node_feat|z|h)$": lambda: torch.randn(N, D, generator=generator),
@@ -283,7 +291,7 @@ def _samples(count: int) -> list[list[torch.Tensor]]:
         1: [[image], [steps], [words], [rows], [wave], [points], [matrix], [video], [logits],
             [torch.rand(B, C)], [torch.rand(B)], [torch.rand(C, S, S)], [edges],
             [torch.rand(B, 1, S, S)], [torch.randn(B, D, N, dtype=torch.complex64)], [image[0, 0]],
-            [steps[0, 0]], [labels], [torch.randn(1, 4, 16000)]],
+            [steps[0, 0]], [labels], [torch.randn(1, 4, 4000)]],
         2: [[image, other], [rows, labels], [logits, classes], [rows, edges], [steps, steps],
             [image, matrix], [points, points], [matrix, points], [steps, mask], [words, words],
             [image, torch.rand(B)], [wave, wave], [torch.rand(N), torch.rand(N)],
