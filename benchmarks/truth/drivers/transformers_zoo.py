@@ -204,6 +204,9 @@ def _inputs(model: Any, task: str, device: str) -> dict[str, Any]:
     elif main == "input_features":
         bins = getattr(model.config, "num_mel_bins", 16)
         given = {"input_features": torch.randn(2, bins, 128)}
+    elif main == "input_values" and hasattr(model.config, "num_mel_bins"):
+        frames = getattr(model.config, "max_length", 128)
+        given = {"input_values": torch.randn(2, frames, model.config.num_mel_bins)}
     elif main == "input_values":
         given = {"input_values": torch.randn(2, 8000)}
     else:
@@ -211,9 +214,48 @@ def _inputs(model: Any, task: str, device: str) -> dict[str, Any]:
     if "decoder_input_ids" in takes and task in ("base", "answers", "text"):
         given["decoder_input_ids"] = words
     given = {name: value.to(device) for name, value in given.items()}
+    if task == "caption" and hasattr(model, "get_image_features"):
+        return _with_images(model, given, takes)
     if task == "choice":
         given = {name: value.unsqueeze(1).repeat(1, 2, 1) for name, value in given.items()}
     return given
+
+
+def _with_images(model: Any, given: dict[str, Any], takes: Any) -> dict[str, Any]:
+    """Words that begin with as many image tokens as the model makes features of an image."""
+    token = next(
+        (
+            held
+            for name in ("image_token_id", "image_token_index")
+            if isinstance(held := getattr(model.config, name, None), int)
+        ),
+        None,
+    )
+    if token is None:
+        return given
+    words = given["input_ids"]
+    images = {"pixel_values": given["pixel_values"]}
+    if "image_grid_thw" in takes:
+        images = _as_patches(model.config.vision_config, words.device)
+    with torch.no_grad():
+        features = model.get_image_features(**images)
+    features = getattr(features, "pooler_output", features)
+    parts = features if isinstance(features, list | tuple) else [features]
+    count = sum(part.numel() // part.shape[-1] for part in parts) // len(words)
+    words = torch.cat([torch.full_like(words[:, :1], token).repeat(1, count), words], 1)
+    given = {"input_ids": words, "attention_mask": torch.ones_like(words), **images}
+    if "mm_token_type_ids" in takes:
+        given["mm_token_type_ids"] = (words == token).int()
+    return given
+
+
+def _as_patches(config: Any, device: torch.device) -> dict[str, Any]:
+    """Two images cut into patches of 4 by 4, and their grids."""
+    frames = getattr(config, "temporal_patch_size", 1)
+    channels = getattr(config, "in_channels", getattr(config, "num_channels", 3))
+    values = torch.randn(2 * 4 * 4, channels * frames * config.patch_size**2)
+    grids = torch.tensor([[1, 4, 4], [1, 4, 4]])
+    return {"pixel_values": values.to(device), "image_grid_thw": grids.to(device)}
 
 
 def _labels(model: Any, task: str, given: dict[str, Any], device: str) -> dict[str, Any]:
