@@ -152,7 +152,7 @@ def on_torch(quick: bool) -> None:
     torch.set_num_threads(1)
     loop = torch_mlp(torch)
     contexts: dict[str, Context] = {"bare": nullcontext, "traced": Session}
-    times = compare(loop, BATCH, 10 if quick else 1000, contexts)
+    times = compare(loop, BATCH, 10 if quick else 200, contexts)
     show("torch, MLP step with one .item()", times)
     judge("torch, times bare", ratio(times, "traced"), 1.02)
     at_its_least(torch, 10 if quick else 60)
