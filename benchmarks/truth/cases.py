@@ -127,19 +127,19 @@ def seed() -> None:
 
 
 @contextlib.contextmanager
-def limited(seconds: int) -> Iterator[None]:
-    """Raise OutOfTime in the main thread after so many seconds."""
+def limited(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in the main thread after so many seconds of this process's CPU time."""
 
     def ring(number: int, frame: FrameType | None) -> None:
         raise OutOfTime
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _values(result: Any) -> Iterator[object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,10 +49,6 @@ def branch(device, by=1e-9):
 
 def unfit(device):
     raise ValueError(device)
-
-def endless(device):
-    while True:
-        torch.ones(1, device=device)
 """
 
 
@@ -114,6 +111,19 @@ def test_a_package_may_compute_in_other_lines_on_a_device(package: Any) -> None:
 
 def unfit(device: str) -> object:
     raise ValueError(device)
+
+
+def spin() -> None:
+    while True:
+        pass
+
+
+def test_the_limit_of_a_case_is_in_cpu_time() -> None:
+    with pytest.raises(cases.OutOfTime), cases.limited(0.02):
+        spin()
+    with cases.limited(5):
+        assert signal.getitimer(signal.ITIMER_PROF)[0] > 0
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
 
 
 def finding(code: str, line: int, column: int, end_column: int) -> dict[str, Any]:
