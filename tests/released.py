@@ -1,7 +1,8 @@
 """What is released, built once in a run for all tests that install or read it.
 
-An environment that it is installed in finds what it needs in `needed`, on PYTHONPATH: pip checks
-that this is what the package asks for, and neither downloads nor unpacks nor compiles it again.
+The environments of pre-commit and of the action find what they need in `needed`, on PYTHONPATH: pip
+checks that this is what the package asks for, and neither downloads nor unpacks nor compiles it
+again. tests/test_packaging.py downloads it.
 """
 
 from __future__ import annotations
@@ -66,13 +67,13 @@ def requirements(wheel: Path) -> list[str]:
     return about.requires or []
 
 
-def link(wanted: Iterable[str], folder: Path, extra: str = "") -> None:
+def link(wanted: Iterable[str], folder: Path) -> None:
     """Link the installed packages that meet requirements, and what these require, in a folder."""
     left, linked = [Requirement(each) for each in wanted], set()
     while left:
         requirement = left.pop()
         marker = requirement.marker
-        if requirement.name in linked or (marker and not marker.evaluate({"extra": extra})):
+        if requirement.name in linked or (marker and not marker.evaluate({"extra": ""})):
             continue
         linked.add(requirement.name)
         package = metadata.distribution(requirement.name)
