@@ -37,7 +37,7 @@ demo: $(READY1)
 # Its processes each take a run of neighbouring tests, and then those that the other has not got to;
 # the other runs are small, and of one process each: importing frameworks twice is most of their time.
 test: test-numpy1
-	@$(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) -j $(JOBS) test-numpy2 test-pure
+	@$(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) -j $(if $(filter 0 1,$(JOBS)),1,2) test-numpy2 test-pure
 	@echo "make test: all runs passed"
 
 # The tests start many processes: none compiles again what another has.
