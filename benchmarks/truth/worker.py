@@ -58,6 +58,8 @@ def run(job: dict[str, Any], tell: Any) -> None:
     with simulate_cuda():  # what a package asks of CUDA while it is imported
         cases = driver.cases(**job["options"])
     tell({"cases": sorted(cases)})
+    gc.collect()
+    gc.freeze()  # what is imported stays: looking through it after each case takes most of a second
     for name in job["names"] if job["names"] is not None else sorted(cases):
         tell({"begin": name})
         began = time.monotonic()

@@ -6,6 +6,8 @@ import importlib
 import json
 import signal
 import sys
+import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ torch = pytest.importorskip("torch")
 
 from benchmarks.truth import cases, joined, table, truth  # noqa: E402
 from benchmarks.truth.collector import Collector, Own  # noqa: E402
+from benchmarks.truth.drivers import optimizers, programs  # noqa: E402
 
 SOURCE = """\
 import torch
@@ -191,3 +194,31 @@ def test_a_run_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
 def test_a_third_of_the_packages_is_the_test_half() -> None:
     assert truth.half("timm") == "test"
     assert truth.half("transformers") == "dev"
+
+
+def test_the_limit_of_a_case_is_of_the_processors_time() -> None:
+    def endless() -> None:
+        while True:
+            pass
+
+    begun = time.process_time()
+    with pytest.raises(cases.OutOfTime), cases.limited(1):
+        endless()
+    assert time.process_time() - begun >= 1
+
+
+def test_programs_are_the_public_functions_of_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = types.ModuleType("benchmarks.truth.programs.some")
+    exec("def run(device): return device\ndef _help(device): ...\ndef more(a, b): ...", vars(made))
+    vars(made)["CASES"] = {"other": len}
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    found = programs.cases(file="some")
+    assert list(found) == ["run", "other"]
+    assert found["run"]("cpu") == "cpu"
+
+
+def test_optimizers_take_their_steps() -> None:
+    found = optimizers.cases(module="torch.optim", without=["LBFGS", "SparseAdam"])
+    assert {"SGD", "Adam", "Adagrad weight_decay foreach"} <= set(found)
+    losses = found["Adam"]("cpu")[:3]
+    assert losses[2] < losses[0]

@@ -7,6 +7,7 @@ On the simulated device `torch.cuda.is_available()` is true, also while tests ar
 from __future__ import annotations
 
 import functools
+import importlib
 from pathlib import Path
 from typing import Any
 
@@ -45,16 +46,24 @@ class _Outcome:
 
 
 def cases(
-    *, folder: str, files: list[str], default_device: bool = False, flags: list[str] | None = None
+    *,
+    folder: str = "",
+    installed: str = "",
+    files: list[str],
+    default_device: bool = False,
+    flags: list[str] | None = None,
+    every: int = 1,
 ) -> dict[str, Any]:
-    """The tests of these files, below the folder."""
-    root = Path(folder)
+    """The tests of these files, below the folder, or below the one of an installed module.
+
+    Of many, the first of `every` so many is enough.
+    """
+    root = Path(importlib.import_module(installed).__path__[0]) if installed else Path(folder)
     collected = _Collected()
     given = ["--rootdir", str(root), *FLAGS, *(flags or [])]
     pytest.main([*given, "--collect-only", *(str(root / name) for name in files)], [collected])
-    return {
-        name: functools.partial(run, given, root, name, default_device) for name in collected.names
-    }
+    names = collected.names[::every]
+    return {name: functools.partial(run, given, root, name, default_device) for name in names}
 
 
 def run(given: list[str], root: Path, name: str, default_device: bool, device: str) -> str:
