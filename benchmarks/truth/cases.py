@@ -32,19 +32,22 @@ class OutOfTime(BaseException):
     """A case takes longer than it may."""
 
 
-def examine(run: Run, collector: Collector, seconds: int, *, needs_cpu: bool) -> dict[str, Any]:
+def examine(
+    run: Run, collector: Collector, seconds: int, *, needs_cpu: bool, simulated: bool = True
+) -> dict[str, Any]:
     """Run a case on both devices; return how it ended, and what the collector saw.
 
     `outcome` is "same", "differs", "random" (the CPU differs from itself), "branches" (the package
     computes nearly the same in other lines on a device), "stopped" (the device alone raised),
     "late" (out of time), or "unfit" (it does not run on the CPU either). Without
     `needs_cpu` a case that does not is run on the device all the same: "alone" where that works.
+    An asynchronous backend for the CPU needs no simulation: the CPU is the device.
     """
     host = _attempt(run, "cpu", seconds)
     if host.error and needs_cpu:
         return {"outcome": "unfit", "reason": host.error}
-    with asyncguard.simulate_cuda(), collector:
-        device = _attempt(run, "cuda", seconds)
+    with asyncguard.simulate_cuda() if simulated else contextlib.nullcontext(), collector:
+        device = _attempt(run, "cuda" if simulated else "cpu", seconds)
         found = collector.seen()
     if device.is_late:
         return {"outcome": "late", "reason": device.error, **found}
@@ -159,6 +162,8 @@ def _values(result: Any) -> Iterator[object]:
             left += [value[key] for key in reversed(list(value))]
         elif isinstance(value, list | tuple):
             left += reversed(value)
+        elif hasattr(value, "__array__"):
+            left.append(np.asarray(value))
         elif dataclasses.is_dataclass(value):
             left += [getattr(value, field.name) for field in dataclasses.fields(value)]
 

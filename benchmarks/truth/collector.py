@@ -68,12 +68,15 @@ class Own:
 class Waits(Sink):
     """Counts waits by place; those for values of the host, which would be waits on a device, too.
 
+    Without a simulation each wait is real: the backend is an asynchronous one.
+
     `waits`: (place, api, kind) -> how often, and in how many steps. `host`: the same places where
     the value was the host's. `enqueued`: how many kernels the device was given.
     """
 
-    def __init__(self, own: Own) -> None:
+    def __init__(self, own: Own, *, simulated: bool = True) -> None:
         self._own = own
+        self._simulated = simulated
         self._places: dict[tuple[int, int, bool], Place] = {}
         self._kept: list[CodeType] = []  # alive, so that ids stay theirs
         self._steps: dict[tuple[Place, str, str], int] = {}
@@ -111,7 +114,7 @@ class Waits(Sink):
             self.elsewhere[api] += not site.blocker.stand_in
             return
         key = began, api, kind
-        if not site.blocker.device.endswith(MARK):
+        if self._simulated and not site.blocker.device.endswith(MARK):
             self.host[key] += site.blocker.stand_in
             return
         self.waits[key] += 1
@@ -255,8 +258,9 @@ class _Closely:
 class Collector:
     """Both, of one case after the other."""
 
-    def __init__(self, own: Own, asked: Asked) -> None:
-        self.waits = Waits(own)
+    def __init__(self, own: Own, asked: Asked, *, simulated: bool = True) -> None:
+        self.waits = Waits(own, simulated=simulated)
+        self._simulated = simulated
         self.lines = Lines(own, asked)
 
     def __enter__(self) -> Collector:
@@ -277,7 +281,7 @@ class Collector:
         """What the case did, as JSON."""
         waits = self.waits
         return {
-            "enqueued": waits.enqueued,
+            "enqueued": waits.enqueued if self._simulated else 1,
             "steps": waits.step,
             "lines": self.lines.seen(),
             "expressions": self.lines.expressions(),

@@ -43,6 +43,7 @@ DEFAULTS: dict[str, Any] = {
     "options": {},
     "environment": {},
     "needs_cpu": True,
+    "simulated": True,
     "seconds": 60,
     "memory_gib": 9,
 }

@@ -53,9 +53,11 @@ def run(job: dict[str, Any], tell: Any) -> None:
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(False)
     folders = [Path(folder) for folder in job["folders"]]
-    seen = collector.Collector(collector.Own(folders, job["without"]), job["asked"])
+    simulated = job["simulated"]
+    own = collector.Own(folders, job["without"])
+    seen = collector.Collector(own, job["asked"], simulated=simulated)
     driver = importlib.import_module(f"benchmarks.truth.drivers.{job['driver']}")
-    with simulate_cuda():  # what a package asks of CUDA while it is imported
+    with simulate_cuda() if simulated else contextlib.nullcontext():  # what imports ask of CUDA
         cases = driver.cases(**job["options"])
     tell({"cases": sorted(cases)})
     gc.collect()
@@ -69,6 +71,7 @@ def run(job: dict[str, Any], tell: Any) -> None:
                 seen,
                 job["seconds"],
                 needs_cpu=job["needs_cpu"],
+                simulated=simulated,
             )
         tell({"case": name, **found, "seconds": round(time.monotonic() - began, 1)})
         gc.collect()
