@@ -10,7 +10,8 @@ from typing import Any
 import sentence_transformers as st
 import torch
 import transformers
-from sentence_transformers import evaluation, losses, util
+from sentence_transformers import util
+from sentence_transformers.sentence_transformer import evaluation, losses, modules
 
 TEXTS = ["a cat sat", "the dog ran", "a bird sang", "the cat ran", "a dog sat", "the bird flew"]
 WORDS = sorted({word for text in TEXTS for word in text.split()})
@@ -32,9 +33,9 @@ def _encoder(folder: str, kind: type = transformers.BertModel, **given: Any) -> 
 
 def _model(device: str, mode: str = "mean") -> st.SentenceTransformer:
     with tempfile.TemporaryDirectory() as folder:
-        words = st.models.Transformer(_encoder(folder))
-    pooling = st.models.Pooling(words.get_word_embedding_dimension(), pooling_mode=mode)
-    dense = st.models.Dense(pooling.get_sentence_embedding_dimension(), 8)
+        words = modules.Transformer(_encoder(folder))
+    pooling = modules.Pooling(words.get_embedding_dimension(), pooling_mode=mode)
+    dense = modules.Dense(pooling.get_embedding_dimension(), 8)
     return st.SentenceTransformer(modules=[words, pooling, dense], device=device)
 
 

@@ -152,7 +152,7 @@ def collect(device: str) -> list[Any]:
     env.set_seed(0)
     policy = modules.Actor(_layers(3, 1), spec=env.action_spec).to(device)
     noisy = modules.AdditiveGaussianModule(env.action_spec, device=torch.device(device))
-    made = collectors.SyncDataCollector(
+    made = collectors.Collector(
         env,
         TensorDictSequential(policy, noisy),
         frames_per_batch=16,
