@@ -154,12 +154,14 @@ def _values(result: Any) -> Iterator[object]:
         value = left.pop()
         if isinstance(value, torch.Tensor):
             yield _bytes(value)
+        elif isinstance(value, np.ndarray) and value.dtype == object:
+            left += value.ravel().tolist()
         elif isinstance(value, np.ndarray):
             yield value.dtype.str, value.shape, value.tobytes()
         elif isinstance(value, bool | int | float | complex | str | bytes | np.generic):
             yield repr(value)
         elif isinstance(value, Mapping):
-            left += [value[key] for key in reversed(list(value))]
+            left += [value[key] for key in reversed(list(value.keys()))]
         elif isinstance(value, list | tuple):
             left += reversed(value)
         elif hasattr(value, "__array__"):
