@@ -90,13 +90,15 @@ class Shard:
         if self._process is not None and self._process.poll() is None:
             self._watch()
             return True
-        done = {row["case"] for row in self.rows()}
-        left = [name for name in self._job["names"] if name not in done]
-        if not left:
+        done = sorted({row["case"] for row in self.rows()})
+        names = self._names()
+        if names is not None and set(names) <= set(done):
             return False
-        job = self._output.with_suffix(".job")
-        job.write_text(json.dumps({**self._job, "names": left}))
         log = self._output.with_suffix(".log").open("ab")
+        if names is None and self._process is not None:
+            raise RuntimeError(f"the driver found no cases: {log.name}")
+        job = self._output.with_suffix(".job")
+        job.write_text(json.dumps({**self._job, "done": done}))
         self._process = subprocess.Popen(
             [self._python, HERE / "worker.py", job],
             stdout=log,
@@ -106,6 +108,14 @@ class Shard:
         )
         self._size, self._waited = 0, 0
         return True
+
+    def _names(self) -> list[str] | None:
+        """The cases that are this process's share; None before it has told them."""
+        for line in self._output.read_text().splitlines() if self._output.exists() else ():
+            if line.startswith('{"cases":'):
+                found: list[str] = json.loads(line)["cases"]
+                return found
+        return None
 
     def _watch(self) -> None:
         """End a process that has told nothing for too long."""
@@ -136,9 +146,8 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
         top = environments.source(entry["sdist"], state.with_suffix(".src"))
         entry["options"] = entry["options"] | {"folder": str(top)}
     job = {**entry, "folders": [str(folder) for folder in folders], "asked": asked}
-    names = list_cases(python, job, state)
     shards = [
-        Shard(python, {**job, "names": names[at::jobs]}, state / f"{at}-of-{jobs}.jsonl")
+        Shard(python, {**job, "share": [at, jobs]}, state / f"{at}-of-{jobs}.jsonl")
         for at in range(jobs)
     ]
     while sum(shard.goes_on() for shard in shards):
@@ -146,25 +155,6 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
     rows = [row for shard in shards for row in shard.rows()]
     about = {"package": name, "half": half(name), "install": entry["install"]}
     return about | joined.record(sorted(rows, key=lambda row: row["case"]), findings)
-
-
-def list_cases(python: Path, job: dict[str, Any], state: Path) -> list[str]:
-    """The names of a package's cases."""
-    listed = state / "cases.json"
-    if not listed.exists():
-        output = state / "list.jsonl"
-        output.unlink(missing_ok=True)
-        asked = state / "list.job"
-        asked.write_text(json.dumps({**job, "names": [], "output": str(output)}))
-        subprocess.run(
-            [python, HERE / "worker.py", asked],
-            check=True,
-            cwd=tempfile.gettempdir(),
-            env=environments.ENVIRONMENT,
-        )
-        listed.write_text(json.dumps(json.loads(output.read_text().splitlines()[0])["cases"]))
-    found: list[str] = json.loads(listed.read_text())
-    return found
 
 
 def main() -> int:

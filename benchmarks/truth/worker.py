@@ -1,7 +1,8 @@
 """Run cases of one package in this process: `worker.py JOB`, a JSON file that `truth.py` writes.
 
-The job names the driver and what to tell it, the package's folders, the cases to run (none: all),
-and the file to which each case appends a line when it begins and one when it is over.
+The job names the driver and what to tell it, the package's folders, which share of the cases is to
+be run and what of it is done, and the file to which each case appends a line when it begins and one
+when it is over.
 """
 
 from __future__ import annotations
@@ -59,10 +60,12 @@ def run(job: dict[str, Any], tell: Any) -> None:
     driver = importlib.import_module(f"benchmarks.truth.drivers.{job['driver']}")
     with simulate_cuda() if simulated else contextlib.nullcontext():  # what imports ask of CUDA
         cases = driver.cases(**job["options"])
-    tell({"cases": sorted(cases)})
+    at, of = job["share"]
+    share = sorted(cases)[at::of]
+    tell({"cases": share})
     gc.collect()
     gc.freeze()  # what is imported stays: looking through it after each case takes most of a second
-    for name in job["names"] if job["names"] is not None else sorted(cases):
+    for name in (name for name in share if name not in job["done"]):
         tell({"begin": name})
         began = time.monotonic()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):

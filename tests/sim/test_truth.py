@@ -183,7 +183,7 @@ def test_a_run_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     ]  # fmt: skip
     text = "".join(json.dumps(row) + "\n" for row in rows)
     output.write_text(text + '{"case": "c", "outc')
-    shard = truth.Shard(Path(sys.executable), {"names": ["a", "b", "c", "d"]}, output)
+    shard = truth.Shard(Path(sys.executable), {"share": [0, 1]}, output)
     assert [(row["case"], row["outcome"]) for row in shard.rows()] == [
         ("a", "same"),
         ("b", "killed"),

@@ -126,7 +126,7 @@ def _learn(name: str, device: str) -> list[Any]:
     for key in ("observation_preprocessor",):
         if key in given:
             given = given | {f"{key}_kwargs": {"size": env.observation_space}}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         told = {"directory": folder, "write_interval": 8, "checkpoint_interval": 16}
         agent = kind(
             models=models, memory=RandomMemory(memory_size=16, num_envs=2, device=device),
