@@ -318,6 +318,15 @@ def redispatch(overload: Any, key: str) -> Any:
     return lambda *args, **kwargs: overload.redispatch(keys, *args, **kwargs)
 
 
+def parts(overload: Any) -> Any:
+    """What runs an operator by the operators that it consists of; None where it is one itself."""
+    C = sys.modules["torch"]._C  # noqa: N806
+    is_composite = C._dispatch_has_kernel_for_dispatch_key(
+        overload.name(), "CompositeImplicitAutograd"
+    )
+    return overload.decompose if is_composite else None
+
+
 def default_device() -> Any:
     """What `torch.set_default_device` or `with torch.device(...)` says in this thread, or None."""
     return sys.modules["torch.utils._device"].CURRENT_DEVICE

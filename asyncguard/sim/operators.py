@@ -94,7 +94,7 @@ class Operator:
     tensors: tuple[int, ...]  # the positions of arguments that are tensors
     refused: tuple[torch.dtype, ...]  # dtypes that CUDA lacks
     host_only: tuple[int, str] | None
-    own_kernel: Callable[..., Any] | None  # registered for CUDA by the program
+    own_kernel: Callable[..., Any] | None  # registered for CUDA by the program, or of parts
 
 
 def describe(func: Any) -> Operator:
@@ -125,8 +125,21 @@ def describe(func: Any) -> Operator:
         tensors=tuple(at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"),
         refused=kernels.REFUSED.get(name.removeprefix("aten::"), ()),
         host_only=_HOST_ONLY.get(name),
-        own_kernel=kernels.own_kernel(func),
+        own_kernel=kernels.own_kernel(func) or _of_parts(func, schema),
     )
+
+
+def _of_parts(func: Any, schema: Any) -> Callable[..., Any] | None:
+    """What runs a composite operator part by part, where its result may be an alias or a copy.
+
+    `to`, `reshape` and their kind arrive whole in inference mode alone; their parts say which it is.
+    """
+    aliases = any(result.alias_info is not None for result in schema.returns)
+    writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+    run: Callable[..., Any] | None = None
+    if aliases and not writes:
+        run = private.parts(func)
+    return run
 
 
 def _unknown(func: Any) -> Operator:

@@ -147,6 +147,13 @@ def test_where_tensors_are() -> None:
     assert not wrong(HOME, on_the_host)
 
 
+def test_copies_in_inference_mode_are_where_they_are_copied() -> None:
+    with torch.inference_mode():
+        values = torch.zeros(4, 5, device="cuda").byte()
+        copies = values[1].float(), values.t().reshape(-1), values.t().contiguous(), values.double()
+    assert {str(each.device) for each in (*copies, 1.0 - copies[0])} == {"cuda:0"}
+
+
 def test_devices_do_not_mix() -> None:
     def refused(name: str) -> None:
         with pytest.raises(RuntimeError, match="on the same device"):
