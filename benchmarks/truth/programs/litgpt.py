@@ -55,14 +55,16 @@ def _train(kind: str, package: Any, given: dict[str, Any], device: str) -> list[
     made = package.GPT(config).to(device)
     if package is lora:
         lora.mark_only_lora_as_trainable(made)
-    elif package is not model:
-        package.mark_only_adapter_as_trainable(made)
+    elif package is adapter:
+        adapter.mark_only_adapter_as_trainable(made)
+    elif package is adapter_v2:
+        adapter_v2.mark_only_adapter_v2_as_trainable(made)
     words = _words(device)
 
     def loss() -> torch.Tensor:
         return utils.chunked_cross_entropy(made(words[:, :-1]), words[:, 1:], chunk_size=8)
 
-    found = trained(made, loss)
+    found = trained(made, loss, steps=1 if package in (adapter, adapter_v2) else 2)
     if package is lora:
         lora.merge_lora_weights(made)
         found.append(made(words))
@@ -97,7 +99,7 @@ CASES: dict[str, Any] = {
     "adapter 2": functools.partial(_train, "llama", adapter_v2, {"adapter_start_layer": 0}),
     "go on greedy": functools.partial(_go_on, "llama", {"temperature": 0.0, "eos_id": 3}),
     "go on top k": functools.partial(_go_on, "pythia", {"temperature": 0.8, "top_k": 5}),
-    "go on top p": functools.partial(_go_on, "gemma", {"temperature": 0.8, "top_p": 0.7}),
+    "go on top p": functools.partial(_go_on, "one group", {"temperature": 0.8, "top_p": 0.7}),
     "go on grouped": functools.partial(_go_on, "grouped", {"top_k": 5, "include_prompt": False}),
 }
 

@@ -31,7 +31,7 @@ def _regression(inputs: torch.Tensor, outputs: torch.Tensor | None = None) -> An
     weight = pyro.sample("weight", dist.Normal(zero, 1.0).to_event(1))
     scale = pyro.sample("scale", dist.LogNormal(zero[0], zero[0] + 1))
     with pyro.plate("rows", len(inputs)):
-        return pyro.sample("y", dist.Normal(inputs @ weight, scale), obs=outputs)
+        return pyro.sample("y", dist.Normal((inputs * weight).sum(-1), scale), obs=outputs)
 
 
 def _guide(inputs: torch.Tensor, outputs: torch.Tensor | None = None) -> None:
@@ -94,7 +94,9 @@ LOSSES: dict[str, Callable[[], Any]] = {
     "TraceGraph_ELBO": infer.TraceGraph_ELBO,
     "RenyiELBO": lambda: infer.RenyiELBO(alpha=0.5, num_particles=3),
     "EnergyDistance": lambda: infer.EnergyDistance(num_particles=3),
-    "TraceTailAdaptive_ELBO": lambda: infer.TraceTailAdaptive_ELBO(num_particles=3),
+    "TraceTailAdaptive_ELBO": lambda: infer.TraceTailAdaptive_ELBO(
+        num_particles=3, vectorize_particles=True, max_plate_nesting=1
+    ),
     "ReweightedWakeSleep": lambda: infer.ReweightedWakeSleep(num_particles=3),
 }
 OPTIMIZERS: dict[str, Callable[[], Any]] = {
@@ -225,7 +227,7 @@ CASES |= {
     ),
 }
 FAMILIES: dict[str, Callable[[torch.Tensor], Any]] = {
-    "VonMises3D": lambda one: dist.VonMises3D(torch.stack([one, one, one]) * 3),
+    "ProjectedNormal": lambda one: dist.ProjectedNormal(torch.stack([one, one, one]) * 3),
     "Stable": lambda one: dist.Stable(one * 1.5, one * 0.1),
     "BetaBinomial": lambda one: dist.BetaBinomial(one, one * 2, 5),
     "ZeroInflatedPoisson": lambda one: dist.ZeroInflatedPoisson(one * 3, gate=one * 0.2),

@@ -72,6 +72,8 @@ def _choosing(env: Any) -> Any:
     return reinforce.ProbabilisticActorPolicy(
         actor=actor,
         dist_fn=lambda told: torch.distributions.Categorical(logits=told),
+        action_scaling=False,
+        action_bound_method=None,
         **_spaces(env),
     )
 

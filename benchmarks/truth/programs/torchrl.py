@@ -105,7 +105,7 @@ def _lose(name: str, device: str) -> list[Any]:
     for _ in range(2):
         optimizer.zero_grad()
         losses = made(rows.clone())
-        sum(part for key, part in losses.items() if key.startswith("loss_")).backward()
+        sum(part for key, part in losses.items() if key.startswith("loss")).backward()
         optimizer.step()
         found.append(dict(losses.items()))
     if name in ("DQN", "DDPG", "SAC"):
@@ -162,18 +162,11 @@ def collect(device: str) -> list[Any]:
     buffer = data.TensorDictReplayBuffer(
         storage=data.LazyTensorStorage(40, device=device), batch_size=8
     )
-    ranked = data.TensorDictPrioritizedReplayBuffer(
-        alpha=0.7, beta=0.5, storage=data.LazyTensorStorage(40, device=device), batch_size=8
-    )
     found = []
     for rows in made:
         buffer.extend(rows)
-        ranked.extend(rows)
         noisy.step(16)
-        sample = ranked.sample()
-        sample["td_error"] = sample["next", "reward"].abs()
-        ranked.update_tensordict_priority(sample)
-        found += [buffer.sample()["observation"], sample["observation"]]
+        found.append(buffer.sample()["observation"])
     made.shutdown()
     return found
 
