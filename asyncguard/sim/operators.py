@@ -132,7 +132,7 @@ def describe(func: Any) -> Operator:
 def _of_parts(func: Any, schema: Any) -> Callable[..., Any] | None:
     """What runs a composite operator part by part, where its result may be an alias or a copy.
 
-    `to`, `reshape` and their kind arrive whole in inference mode alone; their parts say which it is.
+    `to`, `reshape` and their kind arrive whole in inference mode only; their parts say which.
     """
     aliases = any(result.alias_info is not None for result in schema.returns)
     writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
