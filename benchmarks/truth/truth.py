@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import tomllib
+import tomli
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -168,7 +168,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()
-    packages = tomllib.loads((HERE / "packages.toml").read_text(encoding="utf-8"))
+    packages = tomli.loads((HERE / "packages.toml").read_text(encoding="utf-8"))
     unknown = [name for name in options.package if name not in packages]
     if unknown:
         parser.error(f"not in {HERE / 'packages.toml'}: {', '.join(unknown)}")
