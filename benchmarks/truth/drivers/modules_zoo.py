@@ -36,6 +36,7 @@ GIVEN: tuple[tuple[str, Any], ...] = (  # by what a parameter is called, the fir
     (r"^(max_seq_len|seq_len|max_len|num_patches|length|max_length|num_nodes)$", N),
     (r"^(p|dropout|drop|prob|rate|alpha|beta|gamma|eps|margin|sigma|temperature|scale)$", 0.5),
     (r"^(degrees|angle)$", 10.0),
+    (r"^(mean|std)$", 0.5),
     (r"^(groups|num_groups|stride|padding|dilation|k|iterations|order|level)$", 1),
     (r"(mlp_dim|hidden_dim|hidden_channels|hidden_size|ff_dim|dim_feedforward|inner_dim)$", 32),
     (r"(dim|features|size|channels|width|embed|units|d_model|out_dim|num_features)$", D),
@@ -51,8 +52,9 @@ GIVEN: tuple[tuple[str, Any], ...] = (  # by what a parameter is called, the fir
 )
 PLAIN: dict[str, Any] = {  # by what type it is said to have
     "int": 2, "float": 0.5, "bool": False, "tuple[int, int]": (S, S), "Tuple[int, int]": (S, S),
-    "tuple[float, float]": (0.5, 0.5), "Tuple[float, float]": (0.5, 0.5), "int | None": 2,
-    "Optional[int]": 2, "tuple[int, int] | int": 3, "float | int": 0.5, "Union[int, float]": 0.5,
+    "tuple[int, int, int]": (4, S, S), "tuple[float, float]": (0.5, 0.5),
+    "Tuple[float, float]": (0.5, 0.5), "int | None": 2, "Optional[int]": 2,
+    "tuple[int, int] | int": 3, "float | int": 0.5, "Union[int, float]": 0.5,
 }  # fmt: skip
 
 
@@ -146,11 +148,13 @@ def _made(made: Any, given: dict[str, Any]) -> Any:
 
 
 def _value(parameter: inspect.Parameter) -> Any:
-    """A small value by a parameter's name, or by its type."""
+    """A small value by a parameter's name, or by its type; a pair is one by its type first."""
+    kind = _type_name(parameter)
+    if isinstance(PLAIN.get(kind), tuple):
+        return PLAIN[kind]
     for pattern, value in GIVEN:
         if re.search(pattern, parameter.name):
             return value() if isinstance(value, type) else value
-    kind = _type_name(parameter)
     if kind not in PLAIN:
         raise ValueError(f"no value for {parameter.name}: {kind}")
     return PLAIN[kind]
