@@ -93,7 +93,6 @@ NAMES: dict[str, Name] = {
     "builtin_table": Name("torch.jit._builtins._get_builtin_table"),
     "trace_rules": Name("torch._dynamo.trace_rules", late=True),
     # Operators that the CPU has forms of its own of
-    "flash": Name("torch.ops.aten._scaled_dot_product_flash_attention"),
     "cpu_flash": Name("torch.ops.aten._scaled_dot_product_flash_attention_for_cpu"),
     "cpu_flash_backward": Name(
         "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import torch
@@ -12,12 +13,6 @@ from asyncguard.runtime import torch_private as private
 from asyncguard.sim.places import tensors_in
 from asyncguard.sim.profiles import Profile
 
-# The CPU's own forms of operators that the flop counter knows by other names.
-_SAME_AS: dict[Any, Any] = {
-    private.cpu_flash: private.flash,
-    torch.ops.aten.linear: None,
-}
-
 Flops = Callable[..., int]
 
 
@@ -26,15 +21,19 @@ def flops_of(func: Any) -> Flops | None:
     packet = private.packet(func)
     if packet is private.cpu_flash_backward:
         return _flash_backward
-    known: Flops | None = flop_registry.get(_SAME_AS.get(packet) or packet)
+    known: Flops | None = _flash if packet is private.cpu_flash else flop_registry.get(packet)
     return known
+
+
+def _flash(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
+    """Two products; several heads of queries may share one of keys, which the counter refuses."""
+    *batch, heads, length, width = query.shape
+    return 2 * prod(batch) * heads * length * key.shape[-2] * (width + value.shape[-1])
 
 
 def _flash_backward(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
     """Five products where the forward pass has two."""
-    *_, heads, length, width = query.shape
-    batch = query.numel() // (heads * length * width)
-    return 10 * int(batch) * int(heads) * int(length) * int(key.shape[-2]) * int(width)
+    return 5 * _flash(query, key, value) // 2
 
 
 class Costs:

@@ -18,11 +18,12 @@ import pytest
 import asyncguard
 from asyncguard.gate import baseline, compare
 from asyncguard.model import AsyncguardError
-from asyncguard.sim import profiles
+from asyncguard.sim import costs, profiles
 from tests import warm
 from tests.frameworks import require
 
 torch = require("torch")
+flop_counter = pytest.importorskip("torch.utils.flop_counter")
 pytest_plugins = ["pytester"]
 SCRIPT = """
 import torch
@@ -190,6 +191,26 @@ def test_flops_and_bytes_take_time() -> None:
     assert duration(lambda: matmuls(8), "t4") > 3 * took
     pinned = duration(lambda: torch.empty(2**22, pin_memory=True).cuda())
     assert duration(lambda: torch.empty(2**22).cuda()) > 2 * pinned
+
+
+def test_heads_of_queries_may_share_those_of_keys() -> None:
+    def attend(device: str) -> torch.Tensor:
+        query = torch.ones(2, 8, 64, 16, device=device)
+        key = torch.ones(2, 2, 64, 16, device=device)
+        attention = torch.nn.functional.scaled_dot_product_attention
+        return attention(query.requires_grad_(), key, key, enable_gqa=True).sum()
+
+    query, key = torch.ones(2, 8, 64, 16), torch.ones(2, 2, 32, 16)
+    counted = flop_counter.flop_registry[torch.ops.aten._scaled_dot_product_flash_attention]
+    of = costs.flops_of(torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default)
+    assert of is not None
+    assert of(query, query, query) == counted(query, query, query)
+    assert of(query, key, key) * 2 == of(query, query, query)
+    assert of(query[:, :, :0], key, key) == 0
+    with asyncguard.simulate_cuda():
+        result = attend("cuda")
+        result.backward()
+        assert result.item() == attend("cpu").item()
 
 
 def test_a_wait_costs_the_work_that_is_pending() -> None:
