@@ -148,16 +148,15 @@ def _made(made: Any, given: dict[str, Any]) -> Any:
 
 
 def _value(parameter: inspect.Parameter) -> Any:
-    """A small value by a parameter's name, or by its type; a pair is one by its type first."""
+    """A small value by a parameter's name, or by its type, which also says how many it takes."""
     kind = _type_name(parameter)
-    if isinstance(PLAIN.get(kind), tuple):
-        return PLAIN[kind]
-    for pattern, value in GIVEN:
-        if re.search(pattern, parameter.name):
-            return value() if isinstance(value, type) else value
-    if kind not in PLAIN:
+    plain = PLAIN.get(kind)
+    value = next((value for pattern, value in GIVEN if re.search(pattern, parameter.name)), plain)
+    if value is None:
         raise ValueError(f"no value for {parameter.name}: {kind}")
-    return PLAIN[kind]
+    if isinstance(plain, tuple) and not isinstance(value, tuple):
+        return (value,) * len(plain)
+    return value() if isinstance(value, type) else value
 
 
 def _type_name(parameter: inspect.Parameter) -> str:
