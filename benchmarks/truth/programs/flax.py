@@ -41,7 +41,7 @@ LAYERS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "Bidirectional": (lambda: linen.Bidirectional(
         linen.RNN(linen.GRUCell(4)), linen.RNN(linen.GRUCell(4))), STEPS),
     "Einsum": (lambda: linen.Einsum((8, 4), "abc,cd->abd"), STEPS),
-    "PReLU": (lambda: linen.PReLU(), STEPS), "GeGLU": (lambda: linen.GeGLU(), STEPS),
+    "PReLU": (lambda: linen.PReLU(), STEPS),
     "Sequential": (lambda: linen.Sequential([linen.Dense(4), linen.relu, linen.Dense(2)]), STEPS),
     "remat": (lambda: linen.remat(linen.Dense)(4), STEPS),
 }  # fmt: skip
