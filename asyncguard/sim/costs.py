@@ -28,7 +28,8 @@ def flops_of(func: Any) -> Flops | None:
 def _flash(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
     """Two products; several heads of queries may share one of keys, which the counter refuses."""
     *batch, heads, length, width = query.shape
-    return 2 * prod(batch) * heads * length * key.shape[-2] * (width + value.shape[-1])
+    flops: int = 2 * prod(batch) * heads * length * key.shape[-2] * (width + value.shape[-1])
+    return flops
 
 
 def _flash_backward(grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
