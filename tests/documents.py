@@ -3,7 +3,7 @@
 A comment above a block says what it is, where the block itself does not:
 
     <!-- file: train.py -->       it is written to that file
-    <!-- needs: torch -->         it is left out where that module is missing
+    <!-- needs: torch -->         it is left out where that module is missing, or (`flax>=0.11`) old
     <!-- not run: REASON -->      it is not run; Python, TOML, YAML and JSON are parsed even so
     <!-- setup ... -->            hidden Python, run before the next block
 
@@ -22,10 +22,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import tomli
+from packaging.requirements import Requirement
 
 from tests import warm
 
@@ -96,11 +98,13 @@ def missing(modules: str) -> bool:
     return bool(absent)
 
 
-def _is_there(name: str) -> bool:
+def _is_there(wanted: str) -> bool:
+    name = re.split("[<>=]", wanted)[0]
     try:
-        return importlib.util.find_spec(name) is not None
+        there = importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:  # its package is missing
         return False
+    return there and (name == wanted or metadata.version(name) in Requirement(wanted).specifier)
 
 
 def parsed(block: Block, where: str) -> None:

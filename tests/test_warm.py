@@ -14,8 +14,8 @@ from tests import warm
 PROGRAMS = {
     "what it sees": "import sys, os; print(sys.argv, sys.path[0], __name__, os.getcwd()); "
     "print(sorted(n for n in globals() if n.startswith('__')), sys.stdin.read(), os.environ['A'])",
-    "an error": "def f(): 1 / 0\nf()",
 }
+ERROR = "def f(): 1 / 0\nf()"
 ENDS = {
     "a status": "raise SystemExit(3)",
     "a message": "raise SystemExit('no')",
@@ -30,8 +30,12 @@ ENDS = {
 
 @pytest.mark.parametrize(
     ("text", "ways"),
-    [*((text, 3) for text in PROGRAMS.values()), *((text, 1) for text in ENDS.values())],
-    ids=[*PROGRAMS, *ENDS],
+    [
+        *((text, 3) for text in PROGRAMS.values()),
+        (ERROR, 3 if sys.version_info < (3, 13) else 2),  # which shows the source of -c
+        *((text, 1) for text in ENDS.values()),
+    ],
+    ids=[*PROGRAMS, "an error", *ENDS],
 )
 def test_a_program_cannot_tell_it_from_a_new_interpreter(
     text: str, ways: int, tmp_path: Path
@@ -46,7 +50,7 @@ def test_a_program_cannot_tell_it_from_a_new_interpreter(
         )  # fmt: skip
         return done.returncode, done.stdout, done.stderr
 
-    for arguments in (["program.py", "x"], ["-c", text, "x"], ["-m", "program", "x"])[:ways]:
+    for arguments in (["program.py", "x"], ["-m", "program", "x"], ["-c", text, "x"])[:ways]:
         assert run(warm.python(), *arguments) == run((sys.executable,), *arguments)
 
 

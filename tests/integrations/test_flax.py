@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -41,10 +42,14 @@ def linen(compiled: Callable[[Any], Any]) -> Callable[[], float]:
     return train
 
 
+# Before flax 0.11, which is what Python 3.10 has, an optimizer holds its model.
+HOLDS_MODEL = "model" not in inspect.signature(nnx.Optimizer.update).parameters
+
+
 def of_nnx(compiled: Callable[[Any], Any]) -> Callable[[], float]:
     def step(model: Any, optimizer: Any, x: Any) -> Any:
         loss, grads = nnx.value_and_grad(lambda model: model(x).mean())(model)
-        optimizer.update(model, grads)
+        optimizer.update(*(() if HOLDS_MODEL else (model,)), grads)
         return loss
 
     model = nnx.Linear(3, 1, rngs=nnx.Rngs(0))
