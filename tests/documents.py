@@ -99,12 +99,12 @@ def missing(modules: str) -> bool:
 
 
 def _is_there(wanted: str) -> bool:
-    name = re.split("[<>=]", wanted)[0]
+    name, specifier = (requirement := Requirement(wanted)).name, requirement.specifier
     try:
         there = importlib.util.find_spec(name) is not None
     except ModuleNotFoundError:  # its package is missing
         return False
-    return there and (name == wanted or metadata.version(name) in Requirement(wanted).specifier)
+    return there and (not specifier or metadata.version(name) in specifier)
 
 
 def parsed(block: Block, where: str) -> None:

@@ -311,14 +311,14 @@ def registration(overload: Any, key: str) -> str:
 
 
 def redispatch(overload: Any, key: str) -> Any:
-    """What runs an operator's kernel for a dispatch key."""
+    """Return a function that runs an operator's kernel for a dispatch key."""
     C = sys.modules["torch"]._C  # noqa: N806
     keys = C.DispatchKeySet(getattr(C.DispatchKey, key))
     return lambda *args, **kwargs: overload.redispatch(keys, *args, **kwargs)
 
 
 def parts(overload: Any) -> Any:
-    """What runs an operator by the operators that it consists of; None where it is one itself."""
+    """Return a function that runs a composite operator by its parts; None where it has none."""
     C = sys.modules["torch"]._C  # noqa: N806
     is_composite = C._dispatch_has_kernel_for_dispatch_key(
         overload.name(), "CompositeImplicitAutograd"

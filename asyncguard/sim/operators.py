@@ -105,6 +105,10 @@ def describe(func: Any) -> Operator:
     name = schema.name
     makes = any(result.alias_info is None for result in schema.returns)
     writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+    # `to`, `reshape` and their kind arrive whole in inference mode only: their parts say whether
+    # the result is an alias or a copy.
+    aliases = any(result.alias_info is not None for result in schema.returns)
+    parts = private.parts(func) if aliases and not writes else None
     return Operator(
         name=name,
         run=private.runner(func),
@@ -125,21 +129,8 @@ def describe(func: Any) -> Operator:
         tensors=tuple(at for at, each in enumerate(schema.arguments) if str(each.type) == "Tensor"),
         refused=kernels.REFUSED.get(name.removeprefix("aten::"), ()),
         host_only=_HOST_ONLY.get(name),
-        own_kernel=kernels.own_kernel(func) or _of_parts(func, schema),
+        own_kernel=kernels.own_kernel(func) or parts,
     )
-
-
-def _of_parts(func: Any, schema: Any) -> Callable[..., Any] | None:
-    """What runs a composite operator part by part, where its result may be an alias or a copy.
-
-    `to`, `reshape` and their kind arrive whole in inference mode only; their parts say which.
-    """
-    aliases = any(result.alias_info is not None for result in schema.returns)
-    writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
-    run: Callable[..., Any] | None = None
-    if aliases and not writes:
-        run = private.parts(func)
-    return run
 
 
 def _unknown(func: Any) -> Operator:

@@ -9,19 +9,13 @@ from typing import Any
 import torch
 from ema_pytorch import EMA, PostHocEMA
 
-from benchmarks.truth.programs import network, rows
+from benchmarks.truth.programs import classifying, network, rows
 
 
 def _average(given: dict[str, Any], device: str) -> list[Any]:
     model = network(device)
     average = EMA(model, beta=0.9, update_after_step=1, update_every=2, **given)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    inputs, labels = rows(device)
-    for _ in range(6):
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
-        average.update()
+    inputs = classifying(model, device, 6, average.update)
     average.copy_params_from_ema_to_model()
     average.update_model_with_ema()
     average.copy_params_from_model_to_ema()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch_ema import ExponentialMovingAverage
 
-from benchmarks.truth.programs import network, rows
+from benchmarks.truth.programs import classifying, network
 
 
 def average(device: str) -> list[Any]:
@@ -15,13 +14,7 @@ def average(device: str) -> list[Any]:
     model = network(device)
     averages = ExponentialMovingAverage(model.parameters(), decay=0.9)
     averages.to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    inputs, labels = rows(device)
-    for _ in range(3):
-        optimizer.zero_grad()
-        torch.nn.functional.cross_entropy(model(inputs), labels).backward()
-        optimizer.step()
-        averages.update()
+    inputs = classifying(model, device, 3, averages.update)
     averages.load_state_dict(averages.state_dict())
     with averages.average_parameters():
         inside = model(inputs)
