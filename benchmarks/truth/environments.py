@@ -70,7 +70,7 @@ def _pip(python: Path) -> list[str | Path]:
 def _see_base(folder: Path) -> None:
     """Let an environment import what the base has; what it has itself comes first."""
     (site,) = folder.glob("lib/python3*/site-packages")
-    (base,) = (HOME / "base").glob("lib/python3*/site-packages")
+    (base,) = (HOME.resolve() / "base").glob("lib/python3*/site-packages")
     (site / "truth_base.pth").write_text(f"import site; site.addsitedir({str(base)!r})\n")
 
 
