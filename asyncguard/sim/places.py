@@ -6,6 +6,7 @@ of its operands (it takes those to be CPU tensors) is *open*: where it meets a d
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ CPU = torch.device("cpu")
 OPEN = object()  # the mark of a storage of which it is not told yet
 PINNED = object()  # the mark of pinned host memory
 _MARK = "_asyncguard_place"
+_untrack = ctypes.pythonapi.PyObject_GC_UnTrack
 
 
 def mark_of(tensor: Any) -> Any:
@@ -58,7 +60,7 @@ def put(tensor: Any, device: Device) -> None:
     except (NotImplementedError, RuntimeError, ValueError):
         bearer = _bearer(tensor)
     nbytes = 0 if isinstance(bearer, Tensor) else bearer.nbytes()
-    setattr(bearer, _MARK, device.take(nbytes))
+    set_mark(bearer, device.take(nbytes))
 
 
 def put_fresh(tensor: Any, device: Device) -> None:
@@ -69,7 +71,24 @@ def put_fresh(tensor: Any, device: Device) -> None:
 
 def take_home(tensor: Any, mark: object = None) -> None:
     """Let a tensor's memory be the host's."""
-    setattr(_bearer(tensor), _MARK, mark)
+    set_mark(_bearer(tensor), mark)
+
+
+def set_mark(bearer: Any, mark: object) -> None:
+    """Mark a storage, or a tensor that has none.
+
+    The garbage collector shall not see the storage: in a cycle that is garbage, as `torch.save`
+    leaves one, it would take the mark from the storage of a tensor that lives on. (A mark leads to
+    no storage, so that nothing is kept by this.)
+    """
+    setattr(bearer, _MARK, mark)
+    if not isinstance(bearer, Tensor):
+        _untrack(ctypes.py_object(bearer))
+
+
+def storage_mark(storage: Any) -> Any:
+    """The mark of a storage."""
+    return getattr(storage, _MARK, None)
 
 
 def tensors_in(value: Any) -> Iterator[Any]:

@@ -15,7 +15,7 @@ from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import BAD_FORK, Device, Machine, NotSimulated
 from asyncguard.sim.memory import Block
-from asyncguard.sim.places import _MARK, CPU, PINNED, resolve
+from asyncguard.sim.places import CPU, PINNED, resolve, set_mark, storage_mark
 
 Storage = torch.UntypedStorage
 _BASE = private.StorageBase
@@ -23,7 +23,7 @@ _IPC = "CUDA IPC, which sends tensors of a device to another process,"
 
 
 def _place(storage: Any) -> Device | None:
-    mark = getattr(storage, _MARK, None)
+    mark = storage_mark(storage)
     return mark.device if type(mark) is Block else None  # type: ignore[return-value]
 
 
@@ -36,7 +36,7 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
         source = _place(storage)
         copy = Storage(storage.nbytes()).copy_(storage, False)
         if target is not None:
-            setattr(copy, _MARK, target.take(copy.nbytes()))
+            set_mark(copy, target.take(copy.nbytes()))
         on = target or source
         if on is not None and target is not source:
             machine.enqueue(costs.transfer(copy.nbytes(), pinned=False), "copy", on)
@@ -61,7 +61,7 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
         target = resolve(machine, device)
         made = own_new_shared(cls, size, device=CPU if isinstance(target, Device) else target)
         if isinstance(target, Device):
-            setattr(made, _MARK, target.take(made.nbytes()))
+            set_mark(made, target.take(made.nbytes()))
         return made
 
     def share_cuda(self: Any) -> tuple[Any, ...]:
@@ -85,6 +85,6 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     yield Place(Storage, "clone"), lambda self: copied(self, _place(self))
     yield (
         Place(Storage, "is_pinned"),
-        lambda self, device=None: getattr(self, _MARK, None) is PINNED,
+        lambda self, device=None: storage_mark(self) is PINNED,
     )
     yield Place(Storage, "_new_shared"), classmethod(new_shared)

@@ -154,6 +154,23 @@ def test_copies_in_inference_mode_are_where_they_are_copied() -> None:
     assert {str(each.device) for each in (*copies, 1.0 - copies[0])} == {"cuda:0"}
 
 
+def test_storages_in_garbage_leave_their_tensors_where_they_are() -> None:
+    parts = {"made": ones(2), "moved": torch.ones(2).cuda(), "copied": ones(2).clone()}
+    for part in parts.values():
+        cycle = [part.untyped_storage()]
+        cycle.append(cycle)
+        del cycle
+    gc.collect()
+    assert {str(part.device) for part in parts.values()} == {"cuda:0"}
+
+
+def test_saving_leaves_the_tensors_where_they_are() -> None:
+    values = ones(2)
+    torch.save(values, io.BytesIO())
+    gc.collect()
+    assert values.is_cuda
+
+
 def test_devices_do_not_mix() -> None:
     def refused(name: str) -> None:
         with pytest.raises(RuntimeError, match="on the same device"):
