@@ -34,6 +34,11 @@ Result = TypeVar("Result")
 SAFE_PATH = sys.version_info >= (3, 11)
 
 
+def has_others() -> bool:
+    """Whether other processes can be started to work; else this one does all itself."""
+    return _may_fork() or SAFE_PATH
+
+
 def _may_fork() -> bool:
     """Whether to fork: it starts at once and shares what is loaded, but not with other threads."""
     return sys.platform == "linux" and threading.active_count() == 1
@@ -98,7 +103,7 @@ class Pool(Generic[Item, Result]):
 
     def run(self, items: Sequence[Item]) -> Iterator[tuple[Item, Result | None]]:
         """Yield each item with its result as they come; None where the process died over it."""
-        alone = min(self.jobs, len(items)) < 2 or not (_may_fork() or SAFE_PATH)
+        alone = min(self.jobs, len(items)) < 2 or not has_others()
         if alone and not self._workers:
             yield from ((item, self._here(item, items)) for item in items)
             return
