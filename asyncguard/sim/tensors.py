@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.parameter import is_lazy
+from torch.nn.parameter import UninitializedTensorMixin
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
@@ -47,10 +46,7 @@ class Mover:
     ) -> Tensor:
         """As `move`, out of reach of autograd."""
         source = device_of(tensor)
-        with contextlib.ExitStack() as within:
-            within.enter_context(private.DisableTorchDispatch())
-            if is_lazy(tensor):  # which lets torch's own function through, by identity
-                within.enter_context(private.DisableTorchFunctionSubclass())
+        with private.DisableTorchDispatch():
             copy = _BASE.to(tensor, dtype=dtype or tensor.dtype, copy=True, memory_format=layout)
         self.arrive(copy, source, target, mark_of(tensor) is PINNED)
         return copy
@@ -64,7 +60,8 @@ class Mover:
             take_home(copy)
         else:
             put(copy, target)
-        nbytes = copy.numel() * copy.element_size()
+        with private.DisableTorchFunctionSubclass():
+            nbytes = copy.numel() * copy.element_size()
         on = target or source
         if on is not None and source is not target:
             machine.arrive()
@@ -93,8 +90,12 @@ class _ToCopy(torch.autograd.Function):  # type: ignore[misc]
 
 def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     """What takes the place of torch.Tensor's own; it inherits those from C."""
-    made = {**_attributes(), **moves(machine, mover), **_host_access()}
+    moving = moves(machine, mover)
+    made = {**_attributes(), **moving, **_host_access()}
     fills = {name: _filling(name, argument) for name, argument in FILLS.items()}
+    # Parameters without a shape yet let these methods through by identity, and no other.
+    allowed = UninitializedTensorMixin._allowed_methods
+    yield Place(UninitializedTensorMixin, "_allowed_methods"), [*allowed, *moving.values()]
     for name, new in {**made, **fills}.items():
         yield Place(Tensor, name), new
     yield Place(torch, "get_device"), made["get_device"]

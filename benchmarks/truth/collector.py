@@ -185,15 +185,17 @@ class Lines:
 
     def expressions(self) -> dict[str, list[_Range]]:
         """The expressions that ran in the lines that are asked for, by file."""
+        instructions = {path: set(ran) for path, ran in dict(self.instructions).items()}
         return {
             path: sorted({at for place in ran if (at := _position(*place)) is not None})
-            for path, ran in self.instructions.items()
+            for path, ran in instructions.items()
             if ran
         }
 
     def seen(self) -> dict[str, list[tuple[int, int]]]:
-        """How often each line ran, by file."""
-        return {path: sorted(counts.items()) for path, counts in self.ran.items() if counts}
+        """How often each line ran, by file. (Threads that the case has left behind count on.)"""
+        ran = {path: dict(counts) for path, counts in dict(self.ran).items()}
+        return {path: sorted(counts.items()) for path, counts in ran.items() if counts}
 
     def __enter__(self) -> None:
         """Begin to count, from zero."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import asyncguard
 from asyncguard.model import AsyncguardError
 from tests.frameworks import default_device, require
 from tests.sim.rows import wrong
@@ -287,10 +288,27 @@ def test_tied_weights_stay_tied() -> None:
     assert is_on(result)
 
 
+LAZY: dict[str, Make] = {
+    "moved": lambda: nn.LazyLinear(3).cuda()(ones(2, 5)),
+    "made there": lambda: nn.LazyLinear(3, device="cuda")(ones(2, 5)),
+    "moved to and fro": lambda: nn.LazyLinear(3).cuda().cpu().to(CUDA)(ones(2, 5)),
+    "copied": lambda: copy.deepcopy(nn.LazyLinear(3).cuda())(ones(2, 5)),
+    "of another type": lambda: nn.LazyLinear(3).cuda().double()(ones(2, 5).double()),
+    "buffers": lambda: nn.LazyBatchNorm1d().cuda()(ones(2, 5)),
+    "a buffer": lambda: nn.LazyBatchNorm1d().cuda().running_mean,
+}
+LAZY_AT_HOME: dict[str, Make] = {
+    "left where it is": lambda: nn.LazyLinear(3).to("cpu")(torch.ones(2, 5)),
+    "brought back": lambda: nn.LazyBatchNorm1d().cuda().cpu()(torch.ones(2, 5)),
+}
+
+
 def test_lazy_modules() -> None:
-    lazy = nn.LazyLinear(3).cuda()
-    assert is_on(lazy(ones(2, 5)))
-    assert is_on(lazy.weight)
+    with asyncguard.trace() as trace:
+        assert not [name for name, make in LAZY.items() if not is_on(make())]
+        assert not [name for name, make in LAZY_AT_HOME.items() if make().is_cuda]
+    assert isinstance(LAZY["a buffer"](), nn.UninitializedBuffer)
+    assert not trace.record.faults
 
 
 def test_generators() -> None:

@@ -138,7 +138,8 @@ class Adapter(Base):
 
     def is_empty(self, value: Any) -> bool:
         """Whether a tensor has no elements."""
-        return isinstance(value, torch.Tensor) and not value.numel()
+        with private.DisableTorchFunctionSubclass():  # one without a shape yet has no `numel`
+            return isinstance(value, torch.Tensor) and not value.numel()
 
     def is_device_set(self) -> bool:
         """Whether `set_default_device` or `with torch.device(...)` is in force in this thread."""
