@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.parameter import UninitializedTensorMixin
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
@@ -94,8 +93,8 @@ def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     made = {**_attributes(), **moving, **_host_access()}
     fills = {name: _filling(name, argument) for name, argument in FILLS.items()}
     # Parameters without a shape yet let these methods through by identity, and no other.
-    allowed = UninitializedTensorMixin._allowed_methods
-    yield Place(UninitializedTensorMixin, "_allowed_methods"), [*allowed, *moving.values()]
+    allowed = [*private.shapeless_methods, *moving.values()]
+    yield Place(private.shapeless, "_allowed_methods"), allowed
     for name, new in {**made, **fills}.items():
         yield Place(Tensor, name), new
     yield Place(torch, "get_device"), made["get_device"]

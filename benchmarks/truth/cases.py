@@ -38,16 +38,18 @@ def examine(
     """Run a case on both devices; return how it ended, and what the collector saw.
 
     `outcome` is "same", "differs", "random" (the CPU differs from itself), "branches" (the package
-    computes nearly the same in other lines on a device), "stopped" (the device alone raised),
-    "late" (out of time), or "unfit" (it does not run on the CPU either). Without
+    or torch computes nearly the same in other lines on a device), "stopped" (the device alone
+    raised), "late" (out of time), or "unfit" (it does not run on the CPU either). Without
     `needs_cpu` a case that does not is run on the device all the same: "alone" where that works.
     An asynchronous backend for the CPU needs no simulation: the CPU is the device.
     """
     host = _attempt(run, "cpu", seconds)
     if host.error and needs_cpu:
         return {"outcome": "unfit", "reason": host.error}
-    with asyncguard.simulate_cuda() if simulated else contextlib.nullcontext(), collector:
-        device = _attempt(run, "cuda" if simulated else "cpu", seconds)
+    present = asyncguard.simulate_cuda if simulated else contextlib.nullcontext
+    name = "cuda" if simulated else "cpu"
+    with present(), collector:
+        device = _attempt(run, name, seconds)
         found = collector.seen()
     if device.is_late:
         return {"outcome": "late", "reason": device.error, **found}
@@ -58,12 +60,14 @@ def examine(
         return {"outcome": "alone", "reason": host.error, **found}
     outcome = "same"
     if host.values != device.values:
-        with collector.lines:
+        with collector.all_lines as lines:
             again = _attempt(run, "cpu", seconds)
+            on_host = lines.seen()
         outcome = "random" if again.values != host.values else "differs"
-        if outcome == "differs" and _branches(found["lines"], collector.lines.seen()):
-            near = all(map(_is_near, host.values, device.values))
-            outcome = "branches" if near else "differs"
+        if outcome == "differs" and all(map(_is_near, host.values, device.values)):
+            with present(), collector.all_lines as lines:
+                _attempt(run, name, seconds)
+                outcome = "branches" if _branches(lines.seen(), on_host) else "differs"
     return {"outcome": outcome, "reason": "", **found}
 
 

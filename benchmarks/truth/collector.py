@@ -18,6 +18,8 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+import torch
+
 from asyncguard.model import SyncKind
 from asyncguard.runtime.frames import Rank
 from asyncguard.runtime.hub import hub
@@ -26,6 +28,8 @@ from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sinks import Event, Sink
 from asyncguard.runtime.sites import Site, ranks
 
+# Where torch itself computes in Python, by other ways on a device: optimizers of many parameters.
+COMPUTING = [Path(torch.__file__).parent / name for name in ("distributions", "nn", "optim")]
 _Trace = Callable[[FrameType, str, Any], Any]
 Asked = Mapping[str, Collection[int]]  # path -> lines whose expressions are told apart
 _Range = tuple[int, int, int, int]
@@ -49,6 +53,11 @@ class Own:
         self._folders = [(str(folder.resolve()) + "/", folder.name) for folder in folders]
         self._without = tuple(without)
         self._known: dict[str, str | None] = {}
+
+    def beside(self, folders: Sequence[Path]) -> Own:
+        """This code, and that in other folders."""
+        own = map(Path, (path for path, _ in self._folders))
+        return Own([*own, *folders], self._without)
 
     def path(self, filename: str) -> str | None:
         """The file's path from the folder's parent; None where it is not the package's."""
@@ -197,11 +206,12 @@ class Lines:
         ran = {path: dict(counts) for path, counts in dict(self.ran).items()}
         return {path: sorted(counts.items()) for path, counts in ran.items() if counts}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Lines:
         """Begin to count, from zero."""
         self.begin_case()
         threading.settrace(self._call)
         sys.settrace(self._call)
+        return self
 
     def __exit__(self, *error: object) -> None:
         sys.settrace(None)
@@ -264,6 +274,7 @@ class Collector:
         self.waits = Waits(own, simulated=simulated)
         self._simulated = simulated
         self.lines = Lines(own, asked)
+        self.all_lines = Lines(own.beside(COMPUTING), {})
 
     def __enter__(self) -> Collector:
         self.waits.begin_case()

@@ -111,6 +111,25 @@ def test_a_package_may_compute_in_other_lines_on_a_device(package: Any) -> None:
     assert seen(package, "branch")["outcome"] == "differs"
 
 
+def test_torch_may_compute_in_other_lines_on_a_device(package: Any) -> None:
+    """As its optimizers do, which take many parameters at once there."""
+    with torch.random.fork_rng():
+        weights = torch.randn(64)
+    package.branch = lambda device: _updated(weights, device)
+    assert seen(package, "branch")["outcome"] in ("branches", "same")
+    package.branch = lambda device: torch.ones(3) + (device == "cuda") * 1e-6
+    assert seen(package, "branch")["outcome"] == "differs"
+
+
+def _updated(weights: Any, device: str) -> Any:
+    parts = [part.clone().to(device).requires_grad_() for part in weights.split(16)]
+    optimizer = torch.optim.NAdam(parts, lr=0.1, weight_decay=0.01)
+    for _ in range(3):
+        sum((part**2).sum() for part in parts).backward()
+        optimizer.step()
+    return parts
+
+
 def unfit(device: str) -> object:
     raise ValueError(device)
 
