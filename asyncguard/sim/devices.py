@@ -48,10 +48,15 @@ def _parse_to(own: Any) -> Any:
 
     @functools.wraps(own)
     def parse(*args: Any, **kwargs: Any) -> Any:
-        if args and is_number(args[0]):
+        if not args:
+            like = kwargs.pop("tensor", None)
+            args = () if like is None else (like,)
+        if args and isinstance(args[0], torch.Tensor):  # C++ takes it to be the host's
+            args = (args[0].device, args[0].dtype, *args[1:])
+        elif args and is_number(args[0]):
             args = (torch.device("cuda", args[0]), *args[1:])
-        elif not args and is_number(kwargs.get("device")):
-            kwargs = {**kwargs, "device": torch.device("cuda", kwargs["device"])}
+        elif is_number(kwargs.get("device")):
+            kwargs["device"] = torch.device("cuda", kwargs["device"])
         return own(*args, **kwargs)
 
     return parse

@@ -288,6 +288,18 @@ def test_tied_weights_stay_tied() -> None:
     assert is_on(result)
 
 
+def test_modules_go_where_a_tensor_is() -> None:
+    there = ones(1).double()
+    for moved in (
+        nn.Linear(2, 2).to(there),
+        nn.Linear(2, 2).to(there, True),
+        nn.Linear(2, 2).to(tensor=there, non_blocking=True),
+    ):
+        assert is_on(moved.weight)
+        assert moved.weight.dtype == torch.float64
+    assert not nn.Linear(2, 2).cuda().to(torch.ones(1)).weight.is_cuda
+
+
 LAZY: dict[str, Make] = {
     "moved": lambda: nn.LazyLinear(3).cuda()(ones(2, 5)),
     "made there": lambda: nn.LazyLinear(3, device="cuda")(ones(2, 5)),
