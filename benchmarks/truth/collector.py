@@ -2,17 +2,20 @@
 
 A wait belongs to the innermost frame of the package that is under way, and there to the expression
 that the frame is at (from Python 3.11 on). `direct` says that nothing but a framework and the
-standard library stands between it and the wait; else another library waits in its stead. In lines
+standard library stands between it and the wait; else another library waits in its stead. Waits of
+which no hook tells, since C++ code called the operator, have `BELOW` before their api. In lines
 that are asked for it is also known which expressions ran: `a or b` may leave `b` alone.
 """
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
@@ -21,6 +24,8 @@ from typing import Any, NamedTuple
 import torch
 
 from asyncguard.model import SyncKind
+from asyncguard.runtime.adapter import Adapter
+from asyncguard.runtime.adapters.torch import operators
 from asyncguard.runtime.frames import Rank
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.registry import registry
@@ -28,6 +33,8 @@ from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sinks import Event, Sink
 from asyncguard.runtime.sites import Site, ranks
 
+BELOW = "below "  # before the api of a wait that only a dispatch mode sees, of a trace's full depth
+OPERATORS = operators.__file__
 # Where torch itself computes in Python, by other ways on a device: optimizers of many parameters.
 COMPUTING = [Path(torch.__file__).parent / name for name in ("distributions", "nn", "optim")]
 _Trace = Callable[[FrameType, str, Any], Any]
@@ -122,6 +129,8 @@ class Waits(Sink):
         if began is None:
             self.elsewhere[api] += not site.blocker.stand_in
             return
+        if self._is_below():
+            api = BELOW + api
         key = began, api, kind
         if self._simulated and not site.blocker.device.endswith(MARK):
             self.host[key] += site.blocker.stand_in
@@ -149,6 +158,16 @@ class Waits(Sink):
     def mark(self, source: object | None) -> None:
         """A step ends."""
         self.step += 1
+
+    @staticmethod
+    def _is_below() -> bool:
+        """Whether the trace's dispatch mode reports, and no hook."""
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and ranks(frame.f_code) is Rank.SELF:
+            if frame.f_code.co_filename == OPERATORS:
+                return True
+            frame = frame.f_back
+        return False
 
     def _place(self, path: str, frame: FrameType, direct: bool) -> Place:
         key = id(frame.f_code), frame.f_lasti, direct
@@ -278,17 +297,20 @@ class Collector:
 
     def __enter__(self) -> Collector:
         self.waits.begin_case()
-        registry.acquire(None, _no_clock)
-        hub.add(self.waits)
-        hub.add_marked(self.waits)
-        self.lines.__enter__()
+        with ExitStack() as undo:
+            registry.acquire(None, _no_clock)
+            undo.callback(registry.release, None, _no_clock)
+            hub.add(self.waits)
+            undo.callback(hub.remove, self.waits)
+            hub.add_marked(self.waits)
+            undo.callback(hub.remove_marked, self.waits)
+            undo.callback(registry.each(functools.partial(_deepen, undo)))
+            undo.enter_context(self.lines)
+            self._undo = undo.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.lines.__exit__()
-        hub.remove_marked(self.waits)
-        hub.remove(self.waits)
-        registry.release(None, _no_clock)
+        self._undo.close()
 
     def seen(self) -> dict[str, Any]:
         """What the case did, as JSON."""
@@ -312,6 +334,13 @@ def _rows(
         if count:
             place, api, kind = key
             yield [*place, api, kind, count, steps[key]]
+
+
+def _deepen(undo: ExitStack, adapter: Adapter) -> None:
+    """Look below Python where that can be done."""
+    leave = adapter.deepen()
+    if leave is not None:
+        undo.callback(leave)
 
 
 def _no_clock() -> int:
