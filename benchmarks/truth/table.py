@@ -11,11 +11,15 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "truth.md"
+BY_HAND = ("causes.md", "audit.md")  # what was read, after what was counted
 RESULTS = HERE.parent / "results" / "truth.json"
 HEAD = (
     "| package | half | cases | stopped | lines | waiting | again | found | false | host | missed"
     " | precision | recall |\n" + "| --- " * 2 + "| ---: " * 11 + "|"
 )
+RULES = "| rule | half | found | false | host | precision |\n| --- | --- " + "| ---: " * 4 + "|"
+BELOW = "| api | packages | places of the dev half |\n| --- | ---: | --- |"
+OUTCOMES = "| package | case | outcome | reason |\n" + "| --- " * 4 + "|"
 SUMS = (
     "cases",
     "executed_lines",
@@ -24,6 +28,8 @@ SUMS = (
     "missed",
     "missed_repeated",
 )
+STOPPED = ("stopped", "killed", "late", "differs")
+BELOW_PYTHON = "below "
 RAN = ("same", "alone", "random", "branches", "differs", "stopped", "killed", "late")
 
 
@@ -39,7 +45,7 @@ def _row(name: str, half: str, totals: dict[str, Any]) -> str:
         name,
         half,
         sum(outcomes.get(name, 0) for name in RAN),
-        sum(outcomes.get(name, 0) for name in ("stopped", "killed", "late", "differs")),
+        sum(outcomes.get(name, 0) for name in STOPPED),
         totals["executed_lines"],
         totals["waiting_lines"],
         totals["waiting_lines_repeated"],
@@ -99,7 +105,7 @@ def write(folder: Path) -> None:
     ]
     halves = {half: total(r for r in records if r["half"] == half) for half in ("dev", "test")}
     whole = total(records)
-    stopped = sum(whole["outcomes"].get(name, 0) for name in ("stopped", "killed", "differs"))
+    stopped = sum(whole["outcomes"].get(name, 0) for name in STOPPED)
     figures = {
         "totals": {
             "packages": whole["packages"],
@@ -118,5 +124,67 @@ def write(folder: Path) -> None:
     rows = [row(record) for record in records]
     rows += [_row(f"**all of {half}**", half, totals) for half, totals in halves.items()]
     begin, mark, _ = PAGE.read_text(encoding="utf-8").partition("<!-- the table -->\n")
+    parts = [
+        (HERE / name).read_text(encoding="utf-8").strip()
+        for name in BY_HAND
+        if (HERE / name).exists()
+    ]
     text = "\n".join((begin.rstrip() + "\n", mark.rstrip(), HEAD, *rows))
-    PAGE.write_text(text + "\n", encoding="utf-8")
+    sections = [text, _by_rule(records), _stopped(records), _below(records), *parts]
+    PAGE.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
+
+
+def _by_rule(records: list[dict[str, Any]]) -> str:
+    """The verdicts on the findings of each rule."""
+    counts: dict[tuple[str, str], Counter[str]] = {}
+    for record in records:
+        for code, verdicts in record["totals"]["by_rule"].items():
+            counts.setdefault((code, record["half"]), Counter()).update(verdicts)
+    rows = []
+    for (code, half), verdicts in sorted(counts.items()):
+        found = verdicts["confirmed"] + verdicts["repeated"]
+        ran = found + verdicts["false"] + verdicts["host"]
+        share = _share(found / ran if ran else None)
+        figures = f"{found} | {verdicts['false']} | {verdicts['host']} | {share}"
+        rows.append(f"| {code} | {half} | {figures} |")
+    return "\n".join(("## By rule\n", RULES, *rows))
+
+
+def _stopped(records: list[dict[str, Any]]) -> str:
+    """The cases that run on the CPU and not, or otherwise, on the device."""
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for record in records:
+        for name, outcome, reason in record["cases"]:
+            if outcome in STOPPED:
+                alike.setdefault((record["package"], outcome, reason), []).append(name)
+    rows = []
+    for (package, outcome, reason), names in alike.items():
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        told = reason.replace("|", "/")
+        rows.append(f"| {package} | {', '.join(names[:3])}{more} | {outcome} | {told} |")
+    return "\n".join(("## What stopped\n", OUTCOMES, *rows))
+
+
+def _below(records: list[dict[str, Any]]) -> str:
+    """The waits of which no hook tells: what the light trace misses on a device."""
+    packages: dict[str, set[str]] = {}
+    places: dict[str, list[str]] = {}
+    for record in records:
+        for path, file in record["files"].items():
+            for line, *_, api, _, _, _, _ in file.get("waits", ()):
+                if api.startswith(BELOW_PYTHON):
+                    packages.setdefault(api, set()).add(record["package"])
+                    if record["half"] == "dev":
+                        places.setdefault(api, []).append(f"{path}:{line}")
+    rows = []
+    for api, names in sorted(packages.items()):
+        shown = sorted(set(places.get(api, ())))
+        more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
+        rows.append(
+            f"| {api.removeprefix(BELOW_PYTHON)} | {len(names)} | {', '.join(shown[:5])}{more} |"
+        )
+    about = (
+        "Waits that C++ code begins inside a call that is no wait by itself. A trace at full depth"
+        "\nsees them; the light one, which hooks what Python calls, does not.\n"
+    )
+    return "\n".join(("## What the light trace misses\n", about, BELOW, *rows))
