@@ -9,6 +9,7 @@ that are asked for it is also known which expressions ran: `a or b` may leave `b
 
 from __future__ import annotations
 
+import dis
 import functools
 import os
 import sys
@@ -182,11 +183,19 @@ class Waits(Sink):
 
 
 def _position(code: CodeType, instruction: int) -> _Range | None:
-    """The expression that an instruction belongs to; None where Python keeps no columns."""
+    """The expression that an instruction belongs to; None where Python keeps no columns.
+
+    A jump that asks for a truth belongs to all of its `if`: asked is what came just before it.
+    """
     positions = getattr(code, "co_positions", None)
     if positions is None or instruction < 0:
         return None
-    line, end, column, end_column = next(islice(positions(), instruction // 2, None))
+    at = instruction // 2
+    if "JUMP" in dis.opname[code.co_code[instruction]]:
+        at -= 1
+        while at > 0 and dis.opname[code.co_code[2 * at]] in ("CACHE", "EXTENDED_ARG", "COPY"):
+            at -= 1
+    line, end, column, end_column = next(islice(positions(), at, None))
     if None in (line, end, column, end_column):
         return None
     return line, column + 1, end, end_column + 1

@@ -72,7 +72,7 @@ def _source(folders: list[Path], path: str) -> bytes | None:
 
 def _lines(labels: dict[str, Any], ran: dict[str, Any]) -> Iterator[str | tuple[int, str, str]]:
     """Of each labelled line that ran: what both say, or what each does."""
-    executed = set(_unpacked(ran["lines"]))
+    executed = set(unpacked(ran["lines"]))
     waits: dict[int, set[str]] = {}
     for line, _, end, _, direct, api, *_ in ran["waits"]:
         for each in range(line, end + 1):
@@ -100,7 +100,8 @@ def _lines(labels: dict[str, Any], ran: dict[str, Any]) -> Iterator[str | tuple[
             yield line, "", ", ".join(sorted(waits[line]))
 
 
-def _unpacked(packed: list[int]) -> Iterator[int]:
+def unpacked(packed: list[int]) -> Iterator[int]:
+    """The numbers of lines that a record keeps as distances and counts."""
     line = 0
     for step in packed[::2]:
         line += step

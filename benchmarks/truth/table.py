@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "truth.md"
 BY_HAND = ("causes.md", "audit.md")  # what was read, after what was counted
 RESULTS = HERE.parent / "results" / "truth.json"
+LABELS = RESULTS.parent / "truth_labels.json"
 HEAD = (
     "| package | half | cases | stopped | lines | waiting | again | found | false | host | missed"
     " | precision | recall |\n" + "| --- " * 2 + "| ---: " * 11 + "|"
@@ -98,13 +99,17 @@ def total(records: Iterable[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def records(folder: Path) -> list[dict[str, Any]]:
+    """All records, by the names of the packages."""
+    paths = sorted(folder.glob("*.gz"))
+    return [json.loads(gzip.decompress(path.read_bytes())) for path in paths]
+
+
 def write(folder: Path) -> None:
     """Write the page and the figures."""
-    records = [
-        json.loads(gzip.decompress(path.read_bytes())) for path in sorted(folder.glob("*.gz"))
-    ]
-    halves = {half: total(r for r in records if r["half"] == half) for half in ("dev", "test")}
-    whole = total(records)
+    kept = records(folder)
+    halves = {half: total(r for r in kept if r["half"] == half) for half in ("dev", "test")}
+    whole = total(kept)
     stopped = sum(whole["outcomes"].get(name, 0) for name in STOPPED)
     figures = {
         "totals": {
@@ -118,10 +123,10 @@ def write(folder: Path) -> None:
             f"{half}_half": {**totals, "precision": precision(totals), "recall": recall(totals)}
             for half, totals in halves.items()
         },
-        "packages": {r["package"]: {"half": r["half"], **r["totals"]} for r in records},
+        "packages": {r["package"]: {"half": r["half"], **r["totals"]} for r in kept},
     }
     RESULTS.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    rows = [row(record) for record in records]
+    rows = [row(record) for record in kept]
     rows += [_row(f"**all of {half}**", half, totals) for half, totals in halves.items()]
     begin, mark, _ = PAGE.read_text(encoding="utf-8").partition("<!-- the table -->\n")
     parts = [
@@ -130,7 +135,7 @@ def write(folder: Path) -> None:
         if (HERE / name).exists()
     ]
     text = "\n".join((begin.rstrip() + "\n", mark.rstrip(), HEAD, *rows))
-    sections = [text, _by_rule(records), _stopped(records), _below(records), *parts]
+    sections = [text, _by_rule(kept), _stopped(kept), _below(kept), _labels(), *parts]
     PAGE.write_text("\n\n".join(sections) + "\n", encoding="utf-8")
 
 
@@ -188,3 +193,22 @@ def _below(records: list[dict[str, Any]]) -> str:
         "\nsees them; the light one, which hooks what Python calls, does not.\n"
     )
     return "\n".join(("## What the light trace misses\n", about, BELOW, *rows))
+
+
+def _labels() -> str:
+    """Where labels and runs agree, and each line where they do not."""
+    if not LABELS.exists():
+        return ""
+    found = json.loads(LABELS.read_text(encoding="utf-8"))
+    agreed = found["agreed"]
+    rows = [
+        f"| {path}:{line} | {label or 'nothing'} | {ran or 'no wait'} |"
+        for _, path, line, label, ran in found["disagreements"]
+    ]
+    about = (
+        f"{found['files']} labelled files ran. Of their labelled lines that ran both say of"
+        f" {agreed.get('waits', 0)} that they wait\nand of {agreed.get('does not wait', 0)} that"
+        f" they do not; of {len(rows)} they say different things:\n"
+    )
+    head = "| line | label | run |\n" + "| --- " * 3 + "|"
+    return "\n".join(("## Beside the labels that people read\n", about, head, *rows))

@@ -2,14 +2,15 @@
 """What really waits, asked of packages that others wrote.
 
     python benchmarks/truth/truth.py --package NAME ... | --all [--fresh] [--jobs N]
-    python benchmarks/truth/truth.py --table
+    python benchmarks/truth/truth.py --table | --labels
 
 Installs a package of packages.toml in an environment of its own, runs each of its cases on the
 CPU and on a simulated CUDA device, in processes with limits of time and memory, and keeps for each
 line of the package how often it ran and which waits began there, beside the findings of
 `asyncguard check --select ALL`: benchmarks/results/truth/NAME.json.gz. A run that is broken off
 goes on where it was, unless --fresh. The records make benchmarks/truth.md and
-benchmarks/results/truth.json, which --table writes alone.
+benchmarks/results/truth.json, which --table writes alone. --labels holds the records against the
+labels that people read, in the files that are the same in the environments.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ import tomli
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.truth import environments, joined, table
+from benchmarks.truth import environments, joined, labels, table
 
 HERE = Path(__file__).resolve().parent
 RECORDS = HERE.parent / "results" / "truth"
@@ -41,6 +42,7 @@ DEFAULTS: dict[str, Any] = {
     "without_dependencies": [],
     "without": [],
     "options": {},
+    "known": {},
     "environment": {},
     "needs_cpu": True,
     "simulated": True,
@@ -153,8 +155,26 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
     while sum(shard.goes_on() for shard in shards):
         time.sleep(1)
     rows = [row for shard in shards for row in shard.rows()]
+    for row in rows:  # why results differ is known to who has looked
+        row["reason"] = row["reason"] or entry["known"].get(row["case"], "")
     about = {"package": name, "half": half(name), "install": entry["install"]}
     return about | joined.record(sorted(rows, key=lambda row: row["case"]), findings)
+
+
+def against_labels(packages: dict[str, Any]) -> None:
+    """Hold the records against the labels, where the environments stand."""
+    records = table.records(RECORDS)
+    where = {}
+    for record in records:
+        name = record["package"]
+        entry = DEFAULTS | packages[name]
+        python = environments.interpreter(
+            name, entry["install"], without_dependencies=entry["without_dependencies"]
+        )
+        where[name] = environments.folders(python, entry["modules"])
+    found = labels.compared(records, where)
+    kept = json.dumps(found._asdict(), indent=1, sort_keys=True)
+    table.LABELS.write_text(kept + "\n", encoding="utf-8")
 
 
 def main() -> int:
@@ -167,6 +187,7 @@ def main() -> int:
     parser.add_argument("--fresh", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--labels", action="store_true")
     options = parser.parse_args()
     packages = tomli.loads((HERE / "packages.toml").read_text(encoding="utf-8"))
     unknown = [name for name in options.package if name not in packages]
@@ -178,7 +199,9 @@ def main() -> int:
         packed = json.dumps(record, separators=(",", ":"), sort_keys=True).encode()
         (RECORDS / f"{name}.json.gz").write_bytes(gzip.compress(packed, 9, mtime=0))
         print(table.row(record), flush=True)
-    if options.table or options.package or options.all:
+    if options.labels:
+        against_labels(packages)
+    if options.table or options.labels or options.package or options.all:
         table.write(RECORDS)
     return 0
 

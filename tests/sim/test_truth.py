@@ -51,6 +51,13 @@ def branch(device, by=1e-9):
 
 def unfit(device):
     raise ValueError(device)
+
+def ask(device):
+    value = torch.ones(1, device=device)
+    if value < 0:
+        return 1
+    elif value > 0 and value:
+        return 2
 """
 
 
@@ -87,6 +94,14 @@ def test_lines_waits_and_steps_of_a_package_are_counted(package: Any) -> None:
         assert [place[1] for place in waits] == [10, 10, 12]
     assert sum(row[-2] for row in found["waits"]) == 7
     assert [row[1] for row in found["host"]] == [11]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python keeps no columns")
+def test_a_truth_belongs_to_the_test_and_not_to_all_of_the_if(package: Any) -> None:
+    waits = seen(package, "ask")["waits"]
+    rows = SOURCE.splitlines()
+    asked = [rows[line - 1][column - 1 : end - 1] for _, line, column, _, end, *_ in waits]
+    assert sorted(asked) == ["value", "value < 0", "value > 0"]
 
 
 def test_a_case_ends_in_one_of_several_ways(package: Any) -> None:
