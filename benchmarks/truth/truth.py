@@ -46,6 +46,7 @@ DEFAULTS: dict[str, Any] = {
     "environment": {},
     "needs_cpu": True,
     "simulated": True,
+    "triton": False,
     "seconds": 60,
     "memory_gib": 9,
 }

@@ -103,6 +103,8 @@ def _train(name: str, device: str) -> list[Any]:
         more = {"reward_funcs": _rewards} if kind in ("GRPO", "RLOO") else {}
         reward = kind == "Reward"
         model = _model("LlamaForSequenceClassification", num_labels=1) if reward else _model()
+        model.save_pretrained(folder)
+        model.config._name_or_path = folder  # what it is compared with is loaded from there
         trainer = getattr(trl, f"{kind}Trainer")(
             model=model, args=config, train_dataset=datasets.Dataset.from_dict(DATA[data]()),
             processing_class=_tokenizer(folder), **more,
