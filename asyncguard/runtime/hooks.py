@@ -199,9 +199,9 @@ def _within(doing: Doing, watch: Watch, original: Function, args: Args, kwargs: 
 def _subscript_hook(original: Function, hook: Function) -> Function:
     """In front of another hook: programs index often, and plain indices never wait."""
 
-    def getitem(self: Any, index: Any) -> Any:
+    def getitem(self: Any, index: Any, *rest: Any) -> Any:
         try:
-            return original(self, index) if is_plain(index) else hook(self, index)
+            return (original if is_plain(index) else hook)(self, index, *rest)
         except BaseException as error:
             forget_this_frame(error)
             raise

@@ -32,7 +32,7 @@ from asyncguard.runtime.hub import hub
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sinks import Event, Sink
-from asyncguard.runtime.sites import Site, ranks
+from asyncguard.runtime.sites import Site, rank_as_before, rank_as_users, ranks
 
 BELOW = "below "  # before the api of a wait that only a dispatch mode sees, of a trace's full depth
 OPERATORS = operators.__file__
@@ -59,6 +59,7 @@ class Own:
 
     def __init__(self, folders: Sequence[Path], without: Sequence[str] = ()) -> None:
         self._folders = [(str(folder.resolve()) + "/", folder.name) for folder in folders]
+        self.prefixes = tuple({f"{each}/" for at in folders for each in (at, at.resolve())})
         self._without = tuple(without)
         self._known: dict[str, str | None] = {}
 
@@ -301,6 +302,7 @@ class Collector:
     def __init__(self, own: Own, asked: Asked, *, simulated: bool = True) -> None:
         self.waits = Waits(own, simulated=simulated)
         self._simulated = simulated
+        self._prefixes = own.prefixes
         self.lines = Lines(own, asked)
         self.all_lines = Lines(own.beside(COMPUTING), {})
 
@@ -314,6 +316,10 @@ class Collector:
             hub.add_marked(self.waits)
             undo.callback(hub.remove_marked, self.waits)
             undo.callback(registry.each(functools.partial(_deepen, undo)))
+            # A framework's own waits are no business of its users', but of who looks at it.
+            own = tuple(each for each in self._prefixes if ranks.rank_of(each) is Rank.FRAMEWORK)
+            rank_as_users(own)
+            undo.callback(rank_as_before, own)
             undo.enter_context(self.lines)
             self._undo = undo.pop_all()
         return self

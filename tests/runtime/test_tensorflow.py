@@ -90,6 +90,22 @@ def test_what_does_not_wait_does_not_count() -> None:
     assert counts(trace(work)) == {}
 
 
+def test_variables_are_indexed_as_without_a_trace() -> None:
+    """By a function of TensorFlow's that gives the variable along, for `v[0].assign(...)`."""
+
+    def work() -> list[Any]:
+        variable = tf.Variable([1.0, 2.0, 3.0])
+        variable[0].assign(5.0)
+        parts = variable[0], variable[1:], variable[tf.constant(1)], variable[variable > 2.5]
+        return [part.numpy().tolist() for part in parts]
+
+    with Session(frameworks=["tensorflow"]) as session:
+        found = work()
+    assert found == work() == [5.0, [2.0, 3.0], 2.0, [5.0, 3.0]]
+    assert counts(session.record()) == {"tf.Tensor.numpy": 4, "tf.Tensor.__getitem__.mask": 1}
+    assert not session.record().faults
+
+
 def test_the_optimizer_marks_steps_and_its_own_reads_do_not_count() -> None:
     import keras
 

@@ -36,7 +36,7 @@ class Adapter(Base):
 
     def index_operators(self, args: tuple[Any, ...]) -> Counter[str]:
         """What sort of index makes `x[index]` wait: a mask, whose length decides the shape."""
-        return indexing.operators(args, _PLACE)
+        return indexing.operators(args[:2], _PLACE)  # a third is the variable; nothing is written
 
     def is_tracing(self) -> bool:
         """Whether a `tf.function` is being traced, or Keras compiles for another backend."""
