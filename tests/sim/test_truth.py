@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import signal
@@ -15,7 +16,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from benchmarks.truth import cases, joined, table, truth  # noqa: E402
+from benchmarks.truth import audit, cases, joined, labels, table, truth  # noqa: E402
 from benchmarks.truth.collector import Collector, Own  # noqa: E402
 from benchmarks.truth.drivers import optimizers, programs  # noqa: E402
 
@@ -244,3 +245,41 @@ def test_optimizers_take_their_steps() -> None:
     assert {"SGD", "Adam", "Adagrad weight_decay foreach"} <= set(found)
     losses = found["Adam"]("cpu")[:3]
     assert losses[2] < losses[0]
+
+
+def test_runs_are_held_against_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "foreign"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1\n")
+    known = {
+        "complete": True,
+        "site": [
+            {"line": 1, "code": "ASG102"},
+            {"line": 2, "code": "ASG104"},
+            {"line": 9, "code": "ASG102"},
+        ],
+        "negative": [{"line": 3}, {"line": 4}],
+    }
+    digest = hashlib.sha256(b"x = 1\n").hexdigest()
+    monkeypatch.setattr(labels, "by_source", lambda: {digest: known})
+    waits = [[line, 1, line, 9, True, "item", "scalar", 1, 1, 0] for line in (1, 4, 5)]
+    ran = {"lines": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1], "waits": waits}
+    record = {"package": "foreign", "files": {"foreign/a.py": ran, "foreign/b.py": ran}}
+    found = labels.compared([record], {"foreign": [folder]})
+    assert found.files == 1
+    assert found.agreed == {"waits": 1, "does not wait": 1}
+    assert [each[2:] for each in found.disagreements] == [
+        (2, "waits", ""),
+        (4, "does not wait", "item"),
+        (5, "", "item"),
+    ]
+
+
+def test_lines_to_audit_are_the_same_for_a_seed() -> None:
+    wait = [2, 1, 2, 9, True, "item", "scalar", 1, 1, 0]
+    files = {"a.py": {"lines": [1, 4, 1, 3, 5, 1], "waits": [wait]}, "b.py": {}}
+    record = {"package": "foreign", "files": files}
+    drawn = audit.drawn([record], seed=1, each=1)
+    assert drawn == audit.drawn([record], seed=1, each=1)
+    assert drawn[0] == ("foreign", "a.py", 2, ("item",))
+    assert (drawn[1].line in (1, 7), drawn[1].apis) == (True, ())
