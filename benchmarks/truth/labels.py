@@ -84,10 +84,9 @@ def _lines(labels: dict[str, Any], ran: dict[str, Any]) -> Iterator[str | tuple[
         told.update(lines)
         if not site["code"].startswith(WAITS) or site.get("optional"):
             continue
-        here = executed.intersection(lines)
-        if here:
-            apis = set().union(*(waits.get(line, set()) for line in lines))
-            yield "waits" if apis else (min(here), "waits", "")
+        if site["line"] in executed:
+            waited = any(line in waits for line in lines)
+            yield "waits" if waited else (site["line"], "waits", "")
     for negative in labels.get("negative", ()):
         line = negative["line"]
         if line in executed and line not in told:

@@ -11,7 +11,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "truth.md"
-BY_HAND = ("causes.md", "audit.md")  # what was read, after what was counted
+BY_HAND = ("labels.md", "causes.md", "audit.md")  # what was read, after what was counted
 RESULTS = HERE.parent / "results" / "truth.json"
 LABELS = RESULTS.parent / "truth_labels.json"
 HEAD = (
