@@ -43,17 +43,26 @@ def _device_class(own: type) -> type:
     return class_like(own, make)
 
 
+def without_tensor(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of `to` with a device and a dtype for a tensor, which C++ takes for the host's.
+
+    name: by which a tensor is given that does not come first.
+    """
+    like = kwargs.pop(name, None)
+    if like is not None:
+        args = (like, *args)
+    if args and isinstance(args[0], torch.Tensor):
+        return args[0].device, args[0].dtype, *args[1:]
+    return args
+
+
 def _parse_to(own: Any) -> Any:
     """How modules read the arguments of `to`."""
 
     @functools.wraps(own)
     def parse(*args: Any, **kwargs: Any) -> Any:
-        if not args:
-            like = kwargs.pop("tensor", None)
-            args = () if like is None else (like,)
-        if args and isinstance(args[0], torch.Tensor):  # C++ takes it to be the host's
-            args = (args[0].device, args[0].dtype, *args[1:])
-        elif args and is_number(args[0]):
+        args = without_tensor("tensor", args, kwargs)
+        if args and is_number(args[0]):
             args = (torch.device("cuda", args[0]), *args[1:])
         elif is_number(kwargs.get("device")):
             kwargs["device"] = torch.device("cuda", kwargs["device"])

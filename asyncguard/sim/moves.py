@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.sim.devices import without_tensor
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.places import CPU, PINNED, device_of, mark_of, resolve, take_home
 
@@ -101,14 +102,7 @@ def moves(machine: Machine, mover: Mover) -> dict[str, Any]:
 
 def _request(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Request:
     copy = bool(kwargs.pop("copy", False))
-    other = kwargs.pop("other", None)
-    if args and isinstance(args[0], Tensor):
-        other, args = args[0], args[1:]
-    if other is not None:
-        flags = dict(zip(("non_blocking", "copy"), args, strict=False))
-        kwargs = {**kwargs, **flags, "device": other.device, "dtype": other.dtype}
-        args = ()
-        copy = bool(kwargs.pop("copy", copy))
+    args = without_tensor("other", args, kwargs)
     args, copy = _without_copy(args, copy)
     device, dtype, non_blocking, layout = private.nn._parse_to(*args, **kwargs)
     return _Request(device, dtype, non_blocking, copy, layout)

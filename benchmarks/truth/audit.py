@@ -8,8 +8,6 @@ source with what the record says of it. What a reader found stands in `audit.md`
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import random
 import sys
 from collections.abc import Iterator
@@ -18,7 +16,7 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.truth import environments
+from benchmarks.truth import environments, table
 from benchmarks.truth.labels import unpacked
 
 RECORDS = Path(__file__).resolve().parents[1] / "results" / "truth"
@@ -58,8 +56,7 @@ def main() -> int:
     parser.add_argument("--each", type=int, default=50)
     parser.add_argument("--around", type=int, default=0, help="lines before and after")
     options = parser.parse_args()
-    records = [json.loads(gzip.decompress(path.read_bytes())) for path in sorted(RECORDS.iterdir())]
-    records = [record for record in records if record["half"] == "dev"]
+    records = [record for record in table.records(RECORDS) if record["half"] == "dev"]
     for number, line in enumerate(drawn(records, options.seed, options.each), 1):
         print(f"{number}. {line.path}:{line.line} {', '.join(line.apis) or '-'}")
         for text in _source(line, options.around):

@@ -33,8 +33,8 @@ from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sinks import Event, Sink
 from asyncguard.runtime.sites import Site, rank_as_before, rank_as_users, ranks
+from benchmarks.truth.joined import BELOW
 
-BELOW = "below "  # before the api of a wait that only a dispatch mode sees, of a trace's full depth
 OPERATORS = operators.__file__
 # Where torch itself computes in Python, by other ways on a device: optimizers of many parameters.
 COMPUTING = [Path(torch.__file__).parent / name for name in ("distributions", "nn", "optim")]

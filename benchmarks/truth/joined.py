@@ -13,6 +13,7 @@ from benchmarks.truth.environments import ENVIRONMENT
 
 WAITS = ("ASG1", "ASG2")  # rules that say that a line waits, which a run can tell
 COLD = 2  # times in a case (or steps, where it has some) from which a wait is no one-time one
+BELOW = "below "  # before the api of a wait that only a dispatch mode sees, of a trace's full depth
 Key = tuple[str, int, int, int, int, bool, str, str]
 
 

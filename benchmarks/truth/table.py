@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.truth.joined import BELOW
+
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "truth.md"
 BY_HAND = ("labels.md", "causes.md", "audit.md")  # what was read, after what was counted
@@ -19,7 +21,7 @@ HEAD = (
     " | precision | recall |\n" + "| --- " * 2 + "| ---: " * 11 + "|"
 )
 RULES = "| rule | half | found | false | host | precision |\n| --- | --- " + "| ---: " * 4 + "|"
-BELOW = "| api | packages | places of the dev half |\n| --- | ---: | --- |"
+BELOW_HEAD = "| api | packages | places of the dev half |\n| --- | ---: | --- |"
 OUTCOMES = "| package | case | outcome | reason |\n" + "| --- " * 4 + "|"
 SUMS = (
     "cases",
@@ -30,7 +32,6 @@ SUMS = (
     "missed_repeated",
 )
 STOPPED = ("stopped", "killed", "late", "differs")
-BELOW_PYTHON = "below "
 RAN = ("same", "alone", "random", "branches", "differs", "stopped", "killed", "late")
 
 
@@ -177,7 +178,7 @@ def _below(records: list[dict[str, Any]]) -> str:
     for record in records:
         for path, file in record["files"].items():
             for line, *_, api, _, _, _, _ in file.get("waits", ()):
-                if api.startswith(BELOW_PYTHON):
+                if api.startswith(BELOW):
                     packages.setdefault(api, set()).add(record["package"])
                     if record["half"] == "dev":
                         places.setdefault(api, []).append(f"{path}:{line}")
@@ -185,14 +186,12 @@ def _below(records: list[dict[str, Any]]) -> str:
     for api, names in sorted(packages.items()):
         shown = sorted(set(places.get(api, ())))
         more = f" and {len(shown) - 5} more" if len(shown) > 5 else ""
-        rows.append(
-            f"| {api.removeprefix(BELOW_PYTHON)} | {len(names)} | {', '.join(shown[:5])}{more} |"
-        )
+        rows.append(f"| {api.removeprefix(BELOW)} | {len(names)} | {', '.join(shown[:5])}{more} |")
     about = (
         "Waits that C++ code begins inside a call that is no wait by itself. A trace at full depth"
         "\nsees them; the light one, which hooks what Python calls, does not.\n"
     )
-    return "\n".join(("## What the light trace misses\n", about, BELOW, *rows))
+    return "\n".join(("## What the light trace misses\n", about, BELOW_HEAD, *rows))
 
 
 def _labels() -> str:

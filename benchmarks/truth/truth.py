@@ -132,12 +132,17 @@ class Shard:
             self._process.wait()
 
 
-def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str, Any]:
-    """Run a package's cases, and return its record."""
+def installed(name: str, entry: dict[str, Any]) -> tuple[Path, list[Path]]:
+    """The interpreter that has a package, and where the package's modules lie."""
     python = environments.interpreter(
         name, entry["install"], without_dependencies=entry["without_dependencies"]
     )
-    folders = environments.folders(python, entry["modules"])
+    return python, environments.folders(python, entry["modules"])
+
+
+def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str, Any]:
+    """Run a package's cases, and return its record."""
+    python, folders = installed(name, entry)
     state = STATE / name
     state.mkdir(parents=True, exist_ok=True)
     if fresh:
@@ -168,11 +173,7 @@ def against_labels(packages: dict[str, Any]) -> None:
     where = {}
     for record in records:
         name = record["package"]
-        entry = DEFAULTS | packages[name]
-        python = environments.interpreter(
-            name, entry["install"], without_dependencies=entry["without_dependencies"]
-        )
-        where[name] = environments.folders(python, entry["modules"])
+        _, where[name] = installed(name, DEFAULTS | packages[name])
     found = labels.compared(records, where)
     kept = json.dumps(found._asdict(), indent=1, sort_keys=True)
     table.LABELS.write_text(kept + "\n", encoding="utf-8")
