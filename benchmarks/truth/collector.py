@@ -10,7 +10,6 @@ that are asked for it is also known which expressions ran: `a or b` may leave `b
 from __future__ import annotations
 
 import dis
-import functools
 import os
 import sys
 import threading
@@ -315,14 +314,20 @@ class Collector:
             undo.callback(hub.remove, self.waits)
             hub.add_marked(self.waits)
             undo.callback(hub.remove_marked, self.waits)
-            undo.callback(registry.each(functools.partial(_deepen, undo)))
             # A framework's own waits are no business of its users', but of who looks at it.
             own = tuple(each for each in self._prefixes if ranks.rank_of(each) is Rank.FRAMEWORK)
             rank_as_users(own)
             undo.callback(rank_as_before, own)
-            undo.enter_context(self.lines)
             self._undo = undo.pop_all()
+        self._undo.callback(registry.each(self._deepen))
+        self._undo.enter_context(self.lines)
         return self
+
+    def _deepen(self, adapter: Adapter) -> None:
+        """Look below Python where that can be done, also where a case imports the framework."""
+        leave = adapter.deepen()
+        if leave is not None:
+            self._undo.callback(leave)
 
     def __exit__(self, *error: object) -> None:
         self._undo.close()
@@ -349,13 +354,6 @@ def _rows(
         if count:
             place, api, kind = key
             yield [*place, api, kind, count, steps[key]]
-
-
-def _deepen(undo: ExitStack, adapter: Adapter) -> None:
-    """Look below Python where that can be done."""
-    leave = adapter.deepen()
-    if leave is not None:
-        undo.callback(leave)
 
 
 def _no_clock() -> int:
