@@ -38,10 +38,13 @@ class Range(NamedTuple):
         return begin < (other.end_line, other.end_column) and (other.line, other.column) < end
 
 
-def findings(python: Path, folders: Iterable[Path], kept: Path) -> list[dict[str, Any]]:
+def findings(
+    python: Path, folders: Iterable[Path], kept: Path, exclude: Iterable[str] = ()
+) -> list[dict[str, Any]]:
     """Every finding of every rule in the package, with its path from the folder's parent.
 
-    They are kept in a file until the package is run afresh.
+    They are kept in a file until the package is run afresh. `exclude`: patterns of files that are
+    not checked.
     """
     if kept.exists():
         known: list[dict[str, Any]] = json.loads(kept.read_text())
@@ -57,6 +60,7 @@ def findings(python: Path, folders: Iterable[Path], kept: Path) -> list[dict[str
             "--exit-zero",
             "--select",
             "ALL",
+            *(f"--extend-exclude={pattern}" for pattern in exclude),
         )
         done = subprocess.run(
             [*command, "--output-format", "json", folder.name],

@@ -41,6 +41,7 @@ DEFAULTS: dict[str, Any] = {
     "sdist": "",
     "without_dependencies": [],
     "without": [],
+    "exclude": [],
     "options": {},
     "known": {},
     "environment": {},
@@ -148,7 +149,7 @@ def drive(name: str, entry: dict[str, Any], jobs: int, fresh: bool) -> dict[str,
     if fresh:
         for old in state.iterdir():
             old.unlink()
-    findings = joined.findings(python, folders, state / "findings.json")
+    findings = joined.findings(python, folders, state / "findings.json", entry["exclude"])
     asked = joined.lines_of(findings)
     if entry["sdist"]:
         top = environments.source(entry["sdist"], state.with_suffix(".src"))
