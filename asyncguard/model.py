@@ -164,6 +164,8 @@ class Finding:
     cell: int | None = None  # of a notebook, from 1; `line` then counts within the cell
     reached_from: tuple[CallSite, ...] = ()
     reasons: tuple[FindingReason, ...] = ()
+    probability: float = 1.0  # that the place waits, 0 to 1
+    evidence: tuple[str, ...] = ()  # the items that this follows from (`rules/evidence.toml`)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as JSON-ready data."""
@@ -186,6 +188,7 @@ class Finding:
             values["fix"] = Fix(fix["message"], edits, grade, reports_less)
         values["reached_from"] = tuple(CallSite(**call) for call in values.get("reached_from", ()))
         values["reasons"] = tuple(FindingReason(**why) for why in values.get("reasons", ()))
+        values["evidence"] = tuple(values.get("evidence", ()))
         return cls(**values)
 
 

@@ -206,12 +206,19 @@ def resolve(path: str) -> object:
     raise ImportError(path)
 
 
+OF_PLUGINS = {"torch.backend.synchronize"}  # what it names comes with packages of other vendors
+
+
 def stale_paths(framework: str) -> list[str]:
     """What the entries of a framework name and the installed framework lacks."""
     found = catalogue.load().frameworks[framework]
     name = "asyncguard" if framework == "engine" else framework
     version = getattr(importlib.import_module(name), "__version__", "")
-    points = [point for point in found.sync if versions.matches(version, point.versions)]
+    points = [
+        point
+        for point in found.sync
+        if versions.matches(version, point.versions) and point.id not in OF_PLUGINS
+    ]
     paths = [path for point in points if point.runtime for path in point.runtime.patch]
     paths += [path for point in points if point.source for path in point.source.functions]
     paths += (

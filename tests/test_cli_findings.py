@@ -310,3 +310,27 @@ def test_the_gate_writes_every_format_of_findings_and_of_sites(
     capsys.readouterr()
     assert main(["gate", "--output-format", name, "a.py", "t.json"]) == 1
     assert "waits 3 per step; before: 1 per step" in capsys.readouterr().out
+
+
+def test_what_the_source_allows_is_counted_and_listed(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "asyncguard.toml").write_text('allow-contexts = ["sync_ok"]\n')
+    read = "        print(loss.item())"
+    meant = f"        with sync_ok():\n    {read}"
+    (directory / "a.py").write_text(HOT.replace(read, meant))
+    lines = check(capsys)
+    assert "Not shown: 1 finding allowed in the source (--show-allowed)." in lines
+    assert not any(line.startswith("a.py") for line in lines)
+    assert [line[:5] for line in check(capsys, "--show-allowed")][:1] == ["a.py:"]
+    assert main(["check", "--no-cache", "--show-allowed", "--quiet"]) == 0
+
+
+def test_names_in_the_configuration_place_values(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (directory / "asyncguard.toml").write_text('host-names = ["loss"]\n')
+    assert not any("loss.item()" in line for line in check(capsys))
+    (directory / "asyncguard.toml").write_text('host-names = [""]\n')
+    assert main(["check", "--no-cache"]) == 2
+    assert "host-names: a text is empty" in capsys.readouterr().err

@@ -27,6 +27,7 @@ FLOORS = [
     {"lint.source"},
     {"lint.syntax"},
     {"lint.domain"},
+    {"lint.evidence"},
     {"lint.contexts"},
     {"lint.interpret"},
     {"lint.modules"},

@@ -82,6 +82,7 @@ __all__ = [
 # are recognised (lint.modules.copies), what avoids waits inside libraries (advise.libraries), and
 # what repairs know of APIs and names (lint.fixes.words).
 FAMILIES, GENERATED, LIBRARIES = "names.toml", "generated.toml", "libraries.toml"
+EVIDENCE = "evidence.toml"  # weights of what the linter knows of a place
 REPAIRS = "repairs.toml"
 ADVICE = "advice.toml"  # and what to do about a wait, by the code around it (lint.advice)
 
@@ -92,7 +93,7 @@ def load() -> Catalogue:
     return load_directory(rules_directory())
 
 
-_APART = (FAMILIES, GENERATED, LIBRARIES, REPAIRS, ADVICE)
+_APART = (FAMILIES, GENERATED, LIBRARIES, REPAIRS, ADVICE, EVIDENCE)
 
 
 def load_directory(directory: Path) -> Catalogue:

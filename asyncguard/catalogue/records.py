@@ -186,6 +186,7 @@ class Framework(NamedTuple):
     whole: tuple[str, ...] = ()  # methods that give as much of an array as it holds
     joins: tuple[str, ...] = ()  # functions that make one array of a list of them, where they are
     takes: tuple[str, ...] = ()  # functions whose first argument is an array; patterns allowed
+    reductions: tuple[str, ...] = ()  # methods that give one number where they name no axis
     shaped: tuple[str, ...] = ()  # methods that take a shape, wherever that comes from
     moves: tuple[str, ...] = ()  # methods that take an array to another place
     array_attributes: tuple[str, ...] = ()  # of an array, which are arrays themselves

@@ -7,7 +7,7 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from asyncguard.cli.output import Output, tell
 from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError, Finding
 from asyncguard.prepared import kept_code
+from asyncguard.render.words import count
 
 if TYPE_CHECKING:
     from asyncguard.lint.check import LintResult
@@ -124,6 +125,9 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     given = _given(arguments)
     look = partial(_look, arguments, settings)
     seen = look(given)
+    if arguments.show_allowed:
+        findings.show(how, seen.result.allowed, seen.result.files_checked)
+        return 0
     found = [*seen.found]
     if arguments.trace:
         return _compare(arguments, settings, found, output)
@@ -142,8 +146,15 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
     result = seen.result
-    findings.show(how, found, result.files_checked, result.hidden, seen.notes, given, seen.accepted)
+    notes = [*_note_allowed(result.allowed), *seen.notes]
+    findings.show(how, found, result.files_checked, result.hidden, notes, given, seen.accepted)
     return 1 if found and not arguments.exit_zero else 0
+
+
+def _note_allowed(allowed: Sequence[Finding]) -> Iterator[str]:
+    """Say how many findings the program itself allows where they stand."""
+    if allowed:
+        yield f"Not shown: {count(len(allowed), 'finding')} allowed in the source (--show-allowed)."
 
 
 def _show_patch(repaired: fixes.Repaired, output: Output, arguments: argparse.Namespace) -> int:

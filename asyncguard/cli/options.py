@@ -27,6 +27,11 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         "what only one of the two knows (text, json)",
     )  # fmt: skip
     group.add_argument(
+        "--show-allowed", action="store_true",
+        help="show the findings that the source allows: in `allow_syncs`, or by what the "
+        "configuration names",
+    )  # fmt: skip
+    group.add_argument(
         "--show-files", action="store_true", help="list the files that would be checked and exit"
     )
     group.add_argument(

@@ -36,7 +36,7 @@ from asyncguard.lint.run.surroundings import (
     stamped,
 )
 from asyncguard.lint.selectors import matches
-from asyncguard.lint.source.suppress import Suppression, apply
+from asyncguard.lint.source.suppress import Allowances, Suppression, apply
 from asyncguard.model import Finding
 
 Progress = Callable[[int, int], None]
@@ -58,13 +58,14 @@ class LintResult(NamedTuple):
     hidden: int = 0
     files: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
+    allowed: tuple[Finding, ...] = ()  # that the program itself allows, where they stand
 
 
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
     """Check one file's contents; `path` names it in the findings."""
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
     checker = worker.Worker({}, options(settings))
-    with pool.collecting_seldom(), names.extended(names.own(settings.catalogue)):
+    with pool.collecting_seldom(), names.extended(names.own(settings.catalogue, settings.listed)):
         facts = worker.with_deep_stack(lambda: checker.check(path, data))
         linked = linking.link(call_graph.CallGraph({path: facts}))
         return select(mended(linked, 1, {path: data}), settings)
@@ -87,16 +88,16 @@ def check_configured(
     with pool.collecting_seldom():
         for files, settings in _groups(chosen.files):
             seen = _from(progress, len(linked), chosen)
-            with names.extended(names.own(settings.catalogue)):
+            with names.extended(names.own(settings.catalogue, settings.listed)):
                 linked.update(analysed(files, settings, seen, others))
-        findings, hidden = _selected(linked, chosen.files)
+        findings, hidden, allowed = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     found = tuple(findings)
     skipped = (result.skipped for result in linked.values() if result.skipped)
     notes = (*chosen.notes, *generated(chosen.files, others), *skipped)
     checked = tuple(chosen.files)
     bounds = tuple(sorted({bound for told in linked.values() for bound in told.bounds}))
-    return LintResult(found, len(checked), errors, notes, hidden, checked, bounds)
+    return LintResult(found, len(checked), errors, notes, hidden, checked, bounds, tuple(allowed))
 
 
 def _others(paths: Sequence[Path | str], chosen: Chosen, configuration: Configuration) -> list[str]:
@@ -130,35 +131,48 @@ def _from(progress: Progress | None, before: int, chosen: Chosen) -> Progress:
 
 def options(settings: Settings) -> worker.Options:
     """Return what the settings mean for a worker."""
-    return worker.Options(settings.assume_device, settings.catalogue)
+    allowed = Allowances(settings.allow_contexts, settings.allow_comments)
+    return worker.Options(settings.assume_device, settings.catalogue, settings.listed, allowed)
 
 
 def select(linked: Mapping[str, FileResult], settings: Settings) -> list[Finding]:
     """Keep what the settings want, sorted by place."""
-    return _selected(linked, dict.fromkeys(linked, settings))[0]
+    return _selected(linked, dict.fromkeys(linked, settings)).findings
 
 
-def _selected(
-    linked: Mapping[str, FileResult], settings: Mapping[str, Settings]
-) -> tuple[list[Finding], int]:
-    """Keep what the settings of each file want, sorted by place; count what they hide."""
+class _Selected(NamedTuple):
+    """Findings to show, how many the settings hide, and those that the program allows."""
+
+    findings: list[Finding]
+    hidden: int
+    allowed: list[Finding]
+
+
+def _selected(linked: Mapping[str, FileResult], settings: Mapping[str, Settings]) -> _Selected:
+    """Keep what the settings of each file want, sorted by place."""
     known = labels()
     codes, default = [r.code for r in known], [r.code for r in known if r.default]
     chosen = {id(s): chosen_rules(s, codes, default) for s in settings.values()}
     findings: set[Finding] = set()
+    allowed: set[Finding] = set()
     hidden = 0
     for path, told in linked.items():
-        found = _in_file(path, told, chosen[id(settings[path])], settings[path])
+        found, meant = _in_file(path, told, chosen[id(settings[path])], settings[path])
         shown = [finding for finding in found if settings[path].shows(finding)]
-        findings.update(told.notebook.place(f) if told.notebook is not None else f for f in shown)
         hidden += len(found) - len(shown)
-    return sorted(findings, key=by_place), hidden
+        meant = [finding for finding in meant if settings[path].shows(finding)]
+        for these, into in ((shown, findings), (meant, allowed)):
+            book = told.notebook
+            into.update(these if book is None else map(book.place, these))
+    return _Selected(sorted(findings, key=by_place), hidden, sorted(allowed, key=by_place))
 
 
 def _in_file(
     path: str, told: FileResult, enabled: frozenset[str], settings: Settings
-) -> list[Finding]:
+) -> tuple[list[Finding], list[Finding]]:
     """Leave out what comments silence, and the rules that the configuration does not ask for.
+
+    The second list are the findings that an allowance speaks for.
 
     Comments come first: one that silences a finding which is not shown is used all the same.
     """
@@ -168,7 +182,9 @@ def _in_file(
         idle = [comment for comment in idle if _could(comment, enabled)]
         idle += [comment for comment in told.suppressions if comment.problem]
         kept += [asg901.finding(comment, path) for comment in idle]
-    return [f for f in kept if not _ignored(f, settings)]
+    allowances = [c for c in told.suppressions if c.allows]
+    meant = [f for f in findings if any(c.covers(f) for c in allowances)]
+    return [f for f in kept if not _ignored(f, settings)], meant
 
 
 def _could(comment: Suppression, enabled: frozenset[str]) -> bool:

@@ -148,6 +148,7 @@ class Knowledge:
         self.whole = _all_names(frameworks, lambda f: f.whole)
         self.joins = _all_names(frameworks, lambda f: f.joins)
         self.takes = _patterns(frameworks, lambda f: {"device": f.takes})
+        self.reductions = _all_names(frameworks, lambda f: f.reductions)
         self.shaped = _all_names(frameworks, lambda f: f.shaped)
         self.rare = _all_names(frameworks, lambda f: f.rare)
         self.axes = {f.name: frozenset(f.axes) for f in frameworks}

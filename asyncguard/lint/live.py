@@ -56,7 +56,10 @@ class Live:
         if settings != self._settings:
             self._forget(settings)
         others = around([path], configuration) if settings.context else []
-        with pool.collecting_seldom(), names.extended(names.own(settings.catalogue)):
+        with (
+            pool.collecting_seldom(),
+            names.extended(names.own(settings.catalogue, settings.listed)),
+        ):
             near = self._refreshed(path, others)
             wanted = frozenset([path, *near.paths])
             seen = wanted, leading(near, [path], {path: data})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -141,6 +142,38 @@ def record(rows: list[dict[str, Any]], found: list[dict[str, Any]]) -> dict[str,
         "missed": [[wait.path, *_flat(wait)] for wait in missed],
         "totals": _totals(rows, lines, waits, judged, missed),
     }
+
+
+def again(
+    record: dict[str, Any], found: Iterable[dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any], str]]:
+    """Yield today's findings with their verdicts, by the record of a run that others were asked of.
+
+    As `_judged` says; but of a line that no finding stood on when it ran, only this is known: it
+    ran, so that what did not wait there is "false".
+    """
+    of_file: dict[str, tuple[set[int], list[tuple[Range, bool]], dict[Range, str]]] = {}
+    for path, file in record["files"].items():
+        waits = [(Range(*wait[:4]), bool(wait[-1])) for wait in file.get("waits", ())]
+        known = {Range(*told[1:5]): told[-1] for told in file.get("findings", ())}
+        of_file[path] = set(_unpacked(file.get("lines", ()))), waits, known
+    for finding in filter(_tells_waits, found):
+        ran, waits, known = of_file.get(finding["path"], (set(), [], {}))
+        at = _range(finding)
+        here = [repeated for where, repeated in waits if where.meets(at)]
+        if here:
+            yield finding, "repeated" if any(here) else "confirmed"
+        elif known.get(at) in ("false", "host", "unseen"):
+            yield finding, known[at]
+        elif ran.intersection(range(at.line, at.end_line + 1)):
+            yield finding, "false"
+        else:
+            yield finding, "unseen"
+
+
+def _unpacked(packed: Sequence[int]) -> Iterator[int]:
+    """The lines of `_packed`."""
+    yield from accumulate(packed[::2])
 
 
 def _flat(wait: _Waited) -> Iterator[Any]:

@@ -54,9 +54,14 @@ DEFAULTS: dict[str, Any] = {
 PATIENCE = 4  # times the seconds of a case, before a process is ended that does not end it
 
 
+def digest(name: str) -> int:
+    """A number that a name gives, as good as drawn."""
+    return int(hashlib.sha256(name.encode()).hexdigest(), 16)
+
+
 def half(name: str) -> str:
     """Which half a package is in: a third of them, by the hash of the name, is the test half."""
-    return "test" if int(hashlib.sha256(name.encode()).hexdigest(), 16) % 3 == 0 else "dev"
+    return "test" if digest(name) % 3 == 0 else "dev"
 
 
 class Shard:

@@ -56,9 +56,13 @@ def findings_in(case: Case, programs: Programs) -> Iterator[dict[str, Any]]:
         yield {"settings": names, **fields_of(finding)}
 
 
+# Reasons have tests of their own; what evidence is worth changes whenever it is fitted.
+FITTED = {"reasons", "evidence", "probability"}
+
+
 def fields_of(finding: Finding) -> dict[str, Any]:
     """Return the fields of a finding that differ from their defaults, as JSON has them."""
-    plain = {name: getattr(finding, name) for name in DEFAULTS if name != "reasons"}
+    plain = {name: getattr(finding, name) for name in DEFAULTS if name not in FITTED}
     told = {name: to_plain(v) for name, v in plain.items() if v != DEFAULTS[name]}
     if finding.fix is not None and not finding.fix.reports_less:
         del told["fix"]["reports_less"]

@@ -11,6 +11,7 @@ from asyncguard.lint.run.settings import Settings
 
 MODEL = """
 import torch
+OPTIONS = dict(smooth=True, audio=True, rate=0.5, scale=2.0)  # what is on in this program
 class Model(torch.nn.Module):
     def __init__(self, smooth=False, scale=None, bias=True):
         super().__init__()

@@ -7,7 +7,7 @@ import pytest
 from asyncguard.lint import selectors
 from asyncguard.lint.check import check_source
 from asyncguard.lint.run.settings import Settings
-from asyncguard.lint.source.suppress import apply, suppressions
+from asyncguard.lint.source.suppress import NO_ALLOWANCES, Allowances, apply, suppressions
 from tests.records import finding
 
 
@@ -133,3 +133,81 @@ def test_what_is_wrong_with_a_comment_is_worked_out_once(monkeypatch: pytest.Mon
     assert comment.problem.startswith("unknown rule 'ASGX0'")
     assert comment.codes == {"ASG102"}
     assert asked == ["ASGX0"]
+
+
+# ---- allowances: what the program itself says
+
+
+def allowed(source: str, *findings, more: Allowances = NO_ALLOWANCES):
+    return apply(findings, suppressions(source, more))
+
+
+BLOCK = """
+with asyncguard.allow_syncs("the schedule needs it"):
+    a = loss.item()
+
+    if a:
+        b = loss.item()
+c = loss.item()
+"""
+
+
+def test_a_context_that_allows_waits_covers_its_block() -> None:
+    kept, idle = allowed(BLOCK, *(finding(line=line) for line in (3, 6, 7)))
+    assert [f.line for f in kept] == [7]
+    assert idle == []
+
+
+def test_an_allowance_speaks_of_waits_alone() -> None:
+    kept, idle = allowed(BLOCK, finding(code="ASG402", line=3))
+    assert len(kept) == 1
+    assert [comment.allows for comment in idle] == ["allow_syncs"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "@asyncguard.allow_syncs()\n@other\ndef f(x):\n    return x.item()\n",
+        "if a:\n    with open(p) as f, allow_syncs():\n        f.write(\n            x.item())\n",
+        "async def f():\n\n    async with allow_syncs():\n        x.item()\n",
+        "\n\n\nwith allow_syncs(): x.item()\n",
+    ],
+)
+def test_an_allowance_is_a_decorator_or_any_kind_of_with(source: str) -> None:
+    assert allowed(source, finding(line=4)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x = allow_syncs\ny = x.item()\n", "with allowed():\n    x.item()\n", "with f(:\n    x\n"],
+)
+def test_what_merely_names_a_context_allows_nothing(source: str) -> None:
+    assert len(allowed(source, finding(line=2))[0]) == 1
+
+
+def test_a_team_names_its_own_contexts_and_comments() -> None:
+    source = "with gpu_sync_allowed():\n    x.item()\ny.item()  # gpu-sync-ok: sampled\n"
+    found = finding(line=2), finding(line=3)
+    own = Allowances(("gpu_sync_allowed",), ("gpu-sync-ok",))
+    assert allowed(source, *found, more=own) == ([], [])
+    assert len(allowed(source, *found)[0]) == 2
+
+
+PROGRAM = """
+import asyncguard, torch
+def train(model, loader, optimizer):
+    for x in loader:
+        loss = model(x).sum()
+        loss.backward()
+        optimizer.step()
+        with asyncguard.allow_syncs():
+            print(loss)
+        with asyncguard.allow_syncs():
+            optimizer.zero_grad()
+"""
+
+
+def test_an_allowance_that_allows_nothing_is_reported() -> None:
+    found = check_source(PROGRAM, "a.py", Settings())
+    assert [(f.code, f.line) for f in found] == [("ASG901", 10)]
+    assert "`allow_syncs` allows nothing" in found[0].message

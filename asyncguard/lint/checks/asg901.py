@@ -51,6 +51,8 @@ def finding(comment: Suppression, path: str) -> Finding:
 
 
 def _message(comment: Suppression) -> str:
+    if comment.allows:
+        return f"unused allowance: `{comment.allows}` allows nothing that is known to wait"
     codes = " or ".join(sorted(comment.codes)) if comment.codes else "finding"
     return (
         f"unused suppression: no {codes} {'in this file' if comment.whole_file else 'on this line'}"

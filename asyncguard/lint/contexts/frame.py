@@ -43,12 +43,12 @@ from asyncguard.lint.domain.values import (
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
-    Role,
     Value,
     settled,
     without_params,
 )
 from asyncguard.lint.domain.work import Work
+from asyncguard.lint.evidence.items import of_place
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.syntax.tree import line_of
 from asyncguard.model import Device, Loop, SyncKind
@@ -231,8 +231,10 @@ class Frame:
             self.statement,
             tuple(self.blocks),
             value.params | self.omitted,
-            value.role == Role.MASK,
+            value.role,
             self.nest.why_repeated(),
+            if_handed=value.kind == UNKNOWN,
+            standing=frozenset() if via else of_place(point, node, subject, self.function),
         )
         if site.params:
             self.reads.append(site)
@@ -276,9 +278,14 @@ class Frame:
         if not self.speculative and not own:
             self.named.setdefault((name, self.nest.context(), handed), self.line())
 
-    def guarded(self, guard: Guard | None, omitted: Dependence = INDEPENDENT) -> _Guarded:
-        """Run a block under a guard, where these parameters have been left out."""
-        return _Guarded(self, guard, omitted)
+    def guarded(
+        self,
+        guard: Guard | None,
+        omitted: Dependence = INDEPENDENT,
+        switches: frozenset[str] = frozenset(),
+    ) -> _Guarded:
+        """Run a block under a guard, where these parameters are left out and options are on."""
+        return _Guarded(self, guard, omitted, switches)
 
     def speculation(self) -> _Speculation:
         """Run something without noting sites."""
@@ -288,19 +295,25 @@ class Frame:
 class _Guarded:
     """Puts a guard on what runs in it; entered far more often than `contextmanager` is made for."""
 
-    __slots__ = ("before", "frame", "guard", "omitted", "opened")
+    __slots__ = ("before", "frame", "guard", "omitted", "opened", "others", "switches")
 
-    def __init__(self, frame: Frame, guard: Guard | None, omitted: Dependence) -> None:
+    def __init__(
+        self, frame: Frame, guard: Guard | None, omitted: Dependence, switches: frozenset[str]
+    ) -> None:
         self.frame, self.guard, self.omitted = frame, guard, omitted
+        self.switches = switches
 
     def __enter__(self) -> None:
         self.before = self.frame.omitted
         if self.omitted:
             self.frame.omitted = self.before | self.omitted
         self.opened = self.frame.nest.guard(self.guard)
+        self.others = self.frame.nest.switches
+        self.frame.nest.switches = self.others | self.switches
 
     def __exit__(self, *error: object) -> None:
         self.frame.omitted = self.before
+        self.frame.nest.switches = self.others
         if self.opened:
             self.frame.nest.guards.pop()
 

@@ -35,6 +35,7 @@ class Nesting:
     path: str  # of its file
     loops: list[LoopRecord] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
+    switches: frozenset[str] = frozenset()  # options that are on where this is run
     work: Work = Work.NONE  # outside its own loops
 
     # ---- contexts
@@ -48,22 +49,23 @@ class Nesting:
         """Return how often the current place executes within its function, and if guarded."""
         index = self._repeating()
         if index < 0:
-            return Context(Loop.NONE, self._guarded(0))
+            return Context(Loop.NONE, self._guarded(0), self.switches)
         loop = self.loops[index].kind
-        return Context(loop, self._guarded(index + 1 if loop == Loop.STEP else 0))
+        guarded = self._guarded(index + 1 if loop == Loop.STEP else 0)
+        return Context(loop, guarded, self.switches)
 
     def context_of(self, kind: SyncKind, *, news: bool) -> Context:
         """Return how often a wait of a kind happens here; `news`: text is printed rarely."""
         context = self.context()
-        loop, guarded = context
+        loop, guarded, switches = context
         if kind == SyncKind.TEXT:
-            return Context(loop, guarded or news)
+            return Context(loop, guarded or news, switches)
         if kind != SyncKind.BARRIER or self._is_aside:
             return context
         if loop == Loop.NONE and any(_only_enqueues(record) for record in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
         measured = _BENCH(self.path) or _BENCH(self.function.name)
-        return Context(loop, guarded or measured)
+        return Context(loop, guarded or measured, switches)
 
     def why_repeated(self) -> Reason | None:
         """Return why the current place is repeated within its function, if it is."""

@@ -21,6 +21,7 @@ _OPTIONS = family("value.options")
 # What does something with a model: `build_model`, `save_net`.
 _DOES = family("function.does")
 _MODELS = family("value.models")
+_ON_DEVICE = family("value.device")
 _PART = family("value.part_of_model")
 _WORDS = {DEVICE: "a value on the device", HOST_ARRAY: "an array", MODEL: "a model"}
 
@@ -45,6 +46,10 @@ def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
     owner, _, last = path.rpartition(".")
     if owner and _OPTIONS(owner):
         return UNKNOWN_VALUE
+    if _ON_DEVICE(last) and frame.analysis.frameworks:
+        text = f"`{path}` is named like a value on the device"
+        told = Value(DEVICE, frame.analysis.frameworks[0], frame.by_name(text, "value.device"))
+        return told._replace(role=Role.NAME_INFERRED)
     if found := frame.analysis.knowledge.by_name(last, frame.analysis.with_numpy):
         if found[0] == MODEL and _DOES(last):
             return UNKNOWN_VALUE

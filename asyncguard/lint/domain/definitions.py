@@ -20,7 +20,7 @@ from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.reasons import Reason
-from asyncguard.lint.domain.values import UNKNOWN_VALUE, Value
+from asyncguard.lint.domain.values import UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import NO_TREE, Place, Unit, docstring, dotted, place
@@ -297,9 +297,16 @@ class Site:
     statement: cst.CSTNode | None = None
     blocks: tuple[tuple[Sequence[cst.CSTNode], int], ...] = ()  # where it stands, outermost first
     params: Dependence = INDEPENDENT  # of the value read
-    compared: bool = False  # it reads the outcome of a comparison
+    role: Role = Role.NONE  # of the value read
     hot: Reason | None = None  # why it is repeated within its function
     place: Place | None = None  # where it stands, once its tree is gone
+    if_handed: bool = False  # it reads an argument of unknown kind: only where callers hand one
+    standing: frozenset[str] = frozenset()  # items of evidence that the place itself shows
+
+    @property
+    def compared(self) -> bool:
+        """Whether it reads the outcome of a comparison."""
+        return self.role == Role.MASK
 
     @property
     def where(self) -> Hashable:

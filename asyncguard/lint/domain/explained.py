@@ -31,6 +31,7 @@ DOUBTS = {
     Doubt.INFERRED: "it is inferred from a value that is less certain",
     Doubt.MAY_HOLD: "it may be a dict or a tuple of arrays, or `None`",
     Doubt.MAY_BE_HOST: "values on the host are more often used this way",
+    Doubt.SWITCHED: "an option decides whether it does anything",
 }
 
 

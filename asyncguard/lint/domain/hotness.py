@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from asyncguard.model import Loop
@@ -29,10 +29,21 @@ OF_LOOP: Mapping[Loop, Hotness] = {
 
 
 class Context(NamedTuple):
-    """How often a place is run when its function is; `guarded`: a condition makes that rare."""
+    """How often a place is run when its function is; `guarded`: a condition makes that rare.
+
+    `switches` are names of options that it is run for: where one is off, it is not.
+    """
 
     loop: Loop = Loop.NONE
     guarded: bool = False
+    switches: frozenset[str] = frozenset()
+
+    def decided(self, off: Collection[str]) -> Context:
+        """Return it where these options are off."""
+        if not self.switches:
+            return self
+        closed = any(name in off for name in self.switches)
+        return Context(self.loop, self.guarded or closed)
 
     def within(self, entered: Hotness) -> Context:
         """Return how often the place is run in a program that enters its function that often."""

@@ -67,6 +67,7 @@ class Doubt(enum.IntEnum):
     INFERRED = 4  # it is inferred from something less sure
     MAY_HOLD = 8  # it may be a dict or a tuple of arrays, or none
     MAY_BE_HOST = 16  # the use is one that host values have more often
+    SWITCHED = 32  # an option decides whether it does anything
 
 
 # The most that is left of a belief under each doubt.

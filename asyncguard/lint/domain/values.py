@@ -33,6 +33,7 @@ INSTANCE = "instance"  # of such a class
 INSTANCES = "instances"  # of one of several such classes, or of one and something unknown
 SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from
 ARRAYS = frozenset({DEVICE, HOST_ARRAY})
+ONE_NUMBER = "number"  # the name of an array without dimensions: what reduces a whole array gives
 NUMBERS = frozenset({"int", "float"})  # of a value on the host, by its declaration
 
 

@@ -10,7 +10,7 @@ from asyncguard.catalogue import Condition, SyncPoint
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import FunctionInfo, function_of
 from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.handed import ANYTHING, Given, Handed
 from asyncguard.lint.domain.reasons import MEDIUM, Provenance
@@ -18,6 +18,7 @@ from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
     DEVICE,
+    FUNCTION,
     HOST,
     HOST_ARRAY,
     NONE_VALUE,
@@ -129,6 +130,8 @@ _SWITCH = family("value.switch")
 
 def _given(frame: Frame, argument: Argument) -> Given:
     value, given = argument.value, constant_given(argument.value)
+    if answers(frame, value):
+        return Given.ON_HOST
     if value.kind in (UNKNOWN, HOST) and _SWITCH(dotted(argument.node).rpartition(".")[2]):
         return Given.ON_HOST
     if may_be_omitted(frame, value):
@@ -143,6 +146,13 @@ def _given(frame: Frame, argument: Argument) -> Given:
     if is_on_host(value) and not moved:
         given |= Given.ON_HOST
     return given
+
+
+def answers(frame: Frame, value: Value | None) -> bool:
+    """Whether an argument is a function of checked code that returns plain objects."""
+    if value is None or value.kind != FUNCTION:
+        return False
+    return frame.analysis.summary_for(function_of(value)).result.kind == HOST
 
 
 def constant_given(value: Value) -> Given:

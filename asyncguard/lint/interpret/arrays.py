@@ -14,6 +14,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     MODEL,
+    ONE_NUMBER,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
@@ -143,7 +144,8 @@ def device_method_result(
     if owner.kind == UNKNOWN:
         return Value(params=owner.params | argument_params(arguments))
     frame.operation(owner.framework)
-    made = owner._replace(literal=None, items=None)
+    reduced = not arguments and method in frame.analysis.knowledge.reductions
+    made = owner._replace(literal=None, items=None, name=ONE_NUMBER if reduced else "")
     return as_mask(frame, made, method, [owner], arguments)
 
 

@@ -152,7 +152,7 @@ _RESULTS: Mapping[str, Callable[[Frame, str, list[Value]], Value | None]] = {
     **dict.fromkeys(("max", "min"), _extreme),
     "enumerate": _enumerated,
     "zip": _zipped,
-    "slice": lambda frame, name, values: Value(HOST, role=Role.SLICE),
+    "slice": lambda frame, name, values: Value(HOST, role=Role.SLICE, items=tuple(values)),
     "range": lambda frame, name, values: container(HOST_VALUE),
     "next": lambda frame, name, values: loop_element(frame, values[0]),
     "sum": _summed,

@@ -18,6 +18,7 @@ from asyncguard.lint.domain.definitions import (
     classes_of,
     function_of,
 )
+from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.join import join, symbols
 from asyncguard.lint.domain.reasons import Doubt, Provenance
 from asyncguard.lint.domain.values import (
@@ -37,7 +38,7 @@ from asyncguard.lint.domain.values import (
     Value,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.interpret.arguments import handed
+from asyncguard.lint.interpret.arguments import argument_params, handed
 from asyncguard.lint.interpret.catalogued import call_repeatedly, call_symbol
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
@@ -178,7 +179,23 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return _call_object(frame, node, callee, method, arguments)
     called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))
     answer = opaque(frame, node, arguments)
-    return computed_purely(frame, dotted(node.func), arguments) or answer
+    made = computed_purely(frame, dotted(node.func), arguments)
+    if made is None and answer.kind == UNKNOWN:
+        made = _made_by_argument(callee, arguments)
+    return made or answer
+
+
+def _made_by_argument(callee: Value, arguments: Arguments) -> Value | None:
+    """Return what a function that a call hands makes of other arguments of that call.
+
+    `def check(value, reject): if reject(value): ...`: a device value, unless callers hand a
+    function that returns plain objects.
+    """
+    handed_on = callee.params.only if callee.kind == UNKNOWN else -1
+    data = argument_params(arguments).on - {handed_on}
+    if handed_on < 0 or not data:
+        return None
+    return Value(params=Dependence(on=data, unless_plain=frozenset({handed_on})))
 
 
 def _call_symbols(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

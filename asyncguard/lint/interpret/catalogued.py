@@ -9,10 +9,10 @@ import libcst as cst
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts import loops
 from asyncguard.lint.contexts.frame import Frame, call_value
-from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import function_of
-from asyncguard.lint.domain.hotness import ONCE, Context
-from asyncguard.lint.domain.reasons import Provenance
+from asyncguard.lint.domain.hotness import ONCE
+from asyncguard.lint.domain.reasons import Doubt, Provenance
 from asyncguard.lint.domain.values import (
     DEVICE,
     EITHER,
@@ -20,6 +20,7 @@ from asyncguard.lint.domain.values import (
     SUPER,
     UNKNOWN,
     Value,
+    doubted,
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret import builtin_calls
@@ -68,7 +69,7 @@ def call_repeatedly(frame: Frame, name: str, handed_on: Value) -> None:
     info = function_of(handed_on) if handed_on.kind == FUNCTION else None
     edge = frame.call(info)
     if edge is not None and info is not None and type(info.node) is not cst.Lambda:
-        edge.context = Context(Loop.STEP, edge.context.guarded)
+        edge.context = edge.context._replace(loop=Loop.STEP)
         edge.hot = frame.reason(Provenance.CATALOGUE, f"`{name}` calls it once a step", name)
 
 
@@ -120,12 +121,19 @@ def _passed_through(frame: Frame, node: cst.Call, name: str, arguments: Argument
     return builtin_calls.builtin_result(frame, name, arguments)
 
 
+def _is_switch(argument: Argument) -> bool:
+    """Whether an argument decides, by an option, if what is made does anything."""
+    return argument.keyword == "enabled" and argument.value.literal is not True
+
+
 def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """Return what the catalogue says of a call, else what an unresolved one may return."""
     knowledge = frame.analysis.knowledge
     if knowledge.compiled.find(name):
         mark_compiled(frame, arguments)
     result = symbol_result(frame, name, arguments)
+    if result.kind != UNKNOWN and any(map(_is_switch, arguments)):
+        result = doubted(result, Doubt.SWITCHED)
     if result.kind == "optimizer":
         if frame.nest.context() == ONCE:
             frame.nest.work |= Work.MAKES_OPTIMIZER

@@ -5,7 +5,7 @@ A mask on the device needs its number of true elements, a list or a host array i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import libcst as cst
@@ -22,6 +22,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     MODEL,
+    ONE_NUMBER,
     SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -41,6 +42,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.lookup import computed_with
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
+from asyncguard.lint.interpret.reads import may_be_read
 from asyncguard.lint.interpret.structures import entry, keyed
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
@@ -114,6 +116,9 @@ def _of_host_array(frame: Frame, owner: Value, index: Index) -> Value:
     for value in index.values:
         if value.kind == DEVICE and owner.framework == "numpy":
             protocol_site(frame, "__array__", index.node, value)
+        elif may_be_read(value) and owner.confidence >= MEDIUM:
+            # A table in host memory takes no index on the device but a number, which it reads.
+            operator_site(frame, "scalar-index", index.node, no_surer(value, owner))
     points = all(value.kind == HOST and not value.role for value in index.values)
     return HOST_VALUE if points and owner.role == Role.INDICES else part_of(owner)
 
@@ -200,16 +205,22 @@ def _is_own_name(node: cst.Subscript) -> bool:
 
 def index_value(frame: Frame, node: cst.BaseSlice) -> Value:
     if type(node) is cst.Index:
-        return computed_with(frame, node.value)
-    result = HOST_VALUE
+        index = computed_with(frame, node.value)
+        if index.role == Role.SLICE:
+            _bound_sites(frame, [(node.value, bound) for bound in index.items or ()])
+        return index
     if type(node) is cst.Slice:
-        for bound in (node.lower, node.upper, node.step):
-            if bound is not None:
-                value = evaluate(frame, bound)
-                told = value.confidence < MEDIUM and value.place is Place.EITHER
-                if value.kind == DEVICE and not told:
-                    operator_site(frame, "slice-bound", bound, value)
-    return result._replace(role=Role.SLICE)
+        bounds = [b for b in (node.lower, node.upper, node.step) if b is not None]
+        _bound_sites(frame, [(bound, evaluate(frame, bound)) for bound in bounds])
+    return HOST_VALUE._replace(role=Role.SLICE)
+
+
+def _bound_sites(frame: Frame, bounds: Sequence[tuple[cst.BaseExpression, Value]]) -> None:
+    """Note the bounds of a slice that are on the device, or may be where callers hand them."""
+    for node, value in bounds:
+        unsure = value.confidence < MEDIUM and value.place is Place.EITHER
+        if may_be_read(value) and not unsure:
+            operator_site(frame, "slice-bound", node, value)
 
 
 def _container_item(frame: Frame, node: cst.Subscript, owner: Value, indices: list[Value]) -> Value:
@@ -252,6 +263,8 @@ def index_sites(frame: Frame, node: cst.Subscript, owner: Value, indices: list[V
             operator_site(frame, "mask-read", node, read._replace(framework=owner.framework))
         elif how == UPLOADED_INDEX:
             operator_site(frame, "index-upload", node, _indexed(owner, index))
+        elif index.kind == DEVICE and index.name == ONE_NUMBER:
+            operator_site(frame, "scalar-index", node, no_surer(index, owner))
 
 
 def _in_module(frame: Frame) -> bool:

@@ -52,7 +52,7 @@ def name_expression(frame: Frame, node: cst.Name) -> Value:
             return _function_named(frame, found)
         return functools.reduce(join, [_function_named(frame, one) for one in symbols(found)])
     if found is not None:
-        return hinted_at(frame, node.value, found)
+        return _placed_by_name(frame, node.value, hinted_at(frame, node.value, found))
     if node.value in ("True", "False"):
         return literal(node.value == "True")
     if node.value == "None":
@@ -62,6 +62,18 @@ def name_expression(frame: Frame, node: cst.Name) -> Value:
         return starred
     hinted = prior_for(frame, node.value)
     return hinted if hinted.kind != UNKNOWN else symbol(node.value)
+
+
+def _placed_by_name(frame: Frame, name: str, known: Value) -> Value:
+    """Return a value as one in host memory where its name says so: `seq_lens_cpu`, `host_table`.
+
+    Whoever keeps a twin on the host names it so; the copy that makes it waits, its readers do not.
+    """
+    frameworks = (known.framework, *frame.analysis.frameworks)
+    framework = next(filter(None, frameworks), "")
+    if known.kind not in (DEVICE, UNKNOWN) or not framework or not _ON_HOST(name):
+        return known
+    return Value(HOST_ARRAY, framework, frame.by_name(f"`{name}` is named like a host value"))
 
 
 def _function_named(frame: Frame, named: Value) -> Value:
@@ -110,11 +122,11 @@ def attribute(frame: Frame, node: cst.Attribute) -> Value:
     if path:
         found = frame.lookup(path)
         if found is not None:
-            return hinted_at(frame, path, found)
+            return _placed_by_name(frame, node.attr.value, hinted_at(frame, path, found))
     owner = evaluate(frame, node.value)
     if node.attr.value == "device" and _is_handed_array(frame, node.value, owner):
         return Value(HOST, role=Role.DEVICE_OF_ARGUMENT, params=owner.params)
-    value = attribute_of(frame, owner, node.attr.value)
+    value = _placed_by_name(frame, node.attr.value, attribute_of(frame, owner, node.attr.value))
     if value.kind == UNKNOWN and value.role != Role.IN_PROGRESS:
         hinted = prior_for(frame, path or f".{node.attr.value}")
         if hinted.kind != UNKNOWN:
@@ -132,6 +144,7 @@ def computed_with(frame: Frame, node: cst.BaseExpression) -> Value:
 
 
 _OPTIONS, _RUNS = family("value.options"), family("parameter.runs")
+_ON_HOST = family("value.host")
 
 
 def _is_handed_array(frame: Frame, node: cst.BaseExpression, owner: Value) -> bool:

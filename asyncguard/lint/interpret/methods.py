@@ -88,6 +88,8 @@ def call_method(
     if type(owner.ref) is tuple:
         each = each_of(owner, method)
         return functools.reduce(join, [call_method(frame, node, o, func, arguments) for o in each])
+    if owner.kind == UNKNOWN and owner.params.unless_plain:
+        owner = UNKNOWN_VALUE  # what a function that was handed made: its methods tell what it is
     _note_growth(frame, owner, func, arguments)
     note_step(frame, node, owner, method)
     note_run(frame, owner, method)
@@ -310,6 +312,7 @@ def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
         frame.given[name] = container(registered) if listed else registered
 
 
+_BY_NAME = frozenset({Provenance.NAME, Provenance.HOT_NAME})
 _TOOLS = frozenset({"optimizer", "scheduler", "loader", "logger", "writer", "metric"})
 
 
@@ -346,6 +349,8 @@ def _of_tool(frame: Frame, owner: Value, method: str, arguments: Arguments) -> V
     if owner.kind == "context" and method in frame.analysis.knowledge.language.places_loaders:
         return prepared(frame, arguments)
     if owner.kind in _TOOLS or (owner.kind == "progress" and owner.element is not None):
+        if owner.why.kind in _BY_NAME:  # of a class of its own, maybe: a scheduler of noise
+            frame.call_by_name(method, handed(frame, arguments))
         return UNKNOWN_VALUE
     return None
 

@@ -10,7 +10,7 @@ from operator import or_
 
 import libcst as cst
 
-from asyncguard.lint.contexts.conditions import guards_of_parts, operands
+from asyncguard.lint.contexts.conditions import guards_of_parts, operands, switches_of
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.type_tests import ANY_ARRAY, TypeTest, type_test
@@ -70,10 +70,11 @@ def _truth_of_parts(frame: Frame, node: cst.BooleanOperation) -> None:
     parts = operands(node)
     truth(frame, parts[0])
     decided = [*accumulate((guarded_by_truth(frame, part, holds) for part in parts[:-1]), or_)]
+    options = [*accumulate((switches_of(part, holds) for part in parts[:-1]), or_)]
     guards = guards_of_parts(frame, node)
     with _supposing(frame):
-        for known, part, asked in zip(parts, parts[1:], decided, strict=False):
-            with frame.guarded(next(guards), asked):
+        for known, part, asked, on in zip(parts, parts[1:], decided, options, strict=False):
+            with frame.guarded(next(guards), asked, on):
                 narrow(frame, known, holds)
                 truth(frame, part)
 

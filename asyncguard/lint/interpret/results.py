@@ -22,6 +22,7 @@ from asyncguard.lint.domain.values import (
     HOST_VALUE,
     MODEL,
     NUMBERS,
+    ONE_NUMBER,
     UNKNOWN,
     UNKNOWN_VALUE,
     Place,
@@ -91,6 +92,9 @@ def _dispatched(frame: Frame, callee: Callee, arguments: Arguments) -> Value | N
 
 def _masked(frame: Frame, made: Value, callee: Callee, arguments: Arguments) -> Value:
     operands = [argument.value for argument in arguments]
+    whole = len(arguments) == 1 and callee.last in frame.analysis.knowledge.reductions
+    if whole and made.kind == DEVICE:
+        made = made._replace(name=ONE_NUMBER)
     return as_mask(frame, made, callee.last, operands, arguments)
 
 

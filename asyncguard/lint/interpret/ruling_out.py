@@ -20,6 +20,7 @@ from asyncguard.lint.domain.values import (
     Value,
 )
 from asyncguard.lint.interpret.arguments import (
+    answers,
     constant_given,
     is_on_host,
     may_be_omitted,
@@ -44,7 +45,9 @@ def ruling_out(
         when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
         where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
         unless_array=frozenset(p for p in asked.unless_array if _is_array(bound.get(p))),
-        unless_plain=frozenset(p for p in asked.unless_plain if _is_plain(bound.get(p))),
+        unless_plain=frozenset(
+            p for p in asked.unless_plain if _is_plain(bound.get(p)) or answers(frame, bound.get(p))
+        ),
         unless_there=frozenset(p for p in asked.unless_there if is_there(frame, bound.get(p))),
         unless_host=frozenset(p for p in asked.unless_host if stays_on_host(bound.get(p))),
         unless_entry=frozenset(p for p in asked.unless_entry if _is_entry(bound.get(p))),

@@ -223,8 +223,26 @@ def _write_sites(
         operator_site(frame, operator, target, owner)
     elif DEVICE_INDEX in costs and MASK_INDEX not in costs and value.kind == HOST:
         operator_site(frame, "scalar-write", target, owner)
+    elif value.kind == HOST and _is_one_element(owner, target, indices):
+        operator_site(frame, "number-write", target, owner)
     elif value.kind == HOST_ARRAY and _is_written(frame, owner, indices, value):
         operator_site(frame, "host-write", target, no_surer(owner, value))
+
+
+def _is_one_element(owner: Value, target: cst.Subscript, indices: list[Value]) -> bool:
+    """Whether numbers choose what is written, which is one element if the array has no more axes.
+
+    A number that is written to one is copied there; to several, it fills them.
+    """
+    maybe_dict = owner.role in (Role.MODEL_OUTPUT, Role.NAME_INFERRED, Role.UNPLACED)
+    numbers = all(
+        i.kind == HOST
+        and i.role not in (Role.SLICE, Role.ABSENT)
+        and not isinstance(i.literal, (str, bool))
+        for i in indices
+    )
+    written = (e.slice.value for e in target.slice if type(e.slice) is cst.Index)
+    return not maybe_dict and numbers and all(type(node) is not cst.Ellipsis for node in written)
 
 
 def _is_written(frame: Frame, owner: Value, indices: list[Value], value: Value) -> bool:

@@ -74,6 +74,7 @@ class FileAnalysis(Definitions):
         self.types: dict[str, Value] | None = None  # what annotations name, once that is settled
         self.reported: list[FunctionInfo] = []  # what the rules look at now
         self.sites: list[Site] = []  # of these
+        self.reads: list[Site] = []  # of arguments, which are sites where calls hand device values
         self.facts: object = None  # the facts of the file, once they are told
         self.facts_by_function: dict[FunctionInfo, object] = {}  # of functions looked at early
         self.attributes = Attributes(project.summaries, self.run)
@@ -139,8 +140,11 @@ class FileAnalysis(Definitions):
         """Turn the rules to these functions."""
         self.reported = functions
         looked_at = (info for info in functions if not info.compiled)
-        summaries = (info.summary for info in looked_at)
-        self.sites = [site for known in summaries if known is not None for site in known.sites]
+        summaries = [info.summary for info in looked_at if info.summary is not None]
+        self.sites = [site for known in summaries for site in known.sites]
+        self.reads = [
+            read for known in summaries for read in known.reads if read.if_handed and not read.via
+        ]
 
     def bounded(self, line: int, text: str, bound: int) -> None:
         """Note that a bound of the analysis was reached, which is not silent."""

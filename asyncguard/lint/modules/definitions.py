@@ -21,6 +21,7 @@ from asyncguard.lint.modules.outline import Outline, outer_functions
 from asyncguard.lint.modules.scope import Modules, Scope
 from asyncguard.lint.names import family
 from asyncguard.lint.source import parsed
+from asyncguard.lint.source.switches import switches
 from asyncguard.lint.syntax.tree import dotted, walk
 from asyncguard.model import Loop
 
@@ -47,6 +48,7 @@ class Definitions(Scope):
             path, module_name, text, knowledge, frameworks, project, is_package=is_package
         )
         self.parsed: ast.Module | None = parsed  # while trees are made of it
+        self.options = switches(parsed)
         self.outline = outline
         self.functions: list[FunctionInfo] = []
         self.by_node: dict[int, FunctionInfo] = {}  # by the id of where they are defined

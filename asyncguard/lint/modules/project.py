@@ -31,6 +31,7 @@ from asyncguard.lint.source.decode import (
     check_syntax,
     decode,
 )
+from asyncguard.lint.source.suppress import NO_ALLOWANCES, Allowances
 from asyncguard.lint.syntax.tree import TooDeepError
 from asyncguard.model import Device
 
@@ -70,6 +71,7 @@ class Project:
         wanted: frozenset[str] | None = None,
         screen: Screen | None = None,
         leading: Leading | None = None,
+        allowed: Allowances = NO_ALLOWANCES,
     ) -> None:
         self.screen = screen or Screen(modules, knowledge)
         self.device = device
@@ -93,6 +95,7 @@ class Project:
         self.sources: dict[str, str] = {}  # of files: what `source_of` answered
         self.bounds: set[str] = set()  # reached ones, in words, until they are told
         self.asked = self.screen.asked
+        self.allowed = allowed  # what says in programs that they wait on purpose
 
     def module(self, name: str, importer: str) -> FileAnalysis | None:
         """Return a checked module, its own statements run; None if there is none such."""
@@ -240,10 +243,10 @@ class Project:
         kept, known = self.parsed.pop(path, ("", None))
         return known if known is not None and kept == text else check_syntax(text)
 
-    def classes(self, path: str, text: str) -> Mapping[str, OwnClass]:
-        """Return the classes of a file, by name; raises SourceError."""
+    def classes(self, path: str, syntax: ast.Module) -> Mapping[str, OwnClass]:
+        """Return the classes of a file, by name."""
         known = self.outlines.get(path)
-        return own_classes(self.syntax(path, text)) if known is None else known.classes
+        return own_classes(syntax) if known is None else known.classes
 
     def _keep_parsed(self, path: str, text: str, syntax: ast.Module) -> None:
         """Keep the syntax of a file, whose turn likely comes next."""

@@ -146,13 +146,16 @@ def declared_result(frame: Frame, result: Value) -> Value:
     annotation = node.returns if type(node) is cst.FunctionDef else None
     if annotation is not None and _is_left_open(frame):
         result = UNKNOWN_VALUE  # a subclass, or whatever follows the protocol, returns it
-    if annotation is None or result.kind not in (UNKNOWN, DEVICE):
+    if annotation is None or result.kind not in (UNKNOWN, DEVICE, CONTAINER):
         return result
     outer = frame.parent or frame.analysis.frame
     with outer.speculation():
         declared = types.type_value(outer, annotation.annotation)
-    if declared.kind == HOST and declared.name in types.HOST_TYPES:
-        return result if _is_computed(result) else declared
+    if _is_plain(declared):
+        # What computes may be declared a number and give an array; it is no list of numbers.
+        return result if declared.kind == HOST and _is_computed(result) else declared
+    if result.kind == CONTAINER:
+        return result
     if declared.kind == DEVICE and (result.kind == UNKNOWN or result.confidence == LOW):
         return doubted(declared, Doubt.INFERRED)._replace(params=result.params)
     says_more = result.kind == UNKNOWN and not result.params
@@ -165,6 +168,15 @@ def _is_left_open(frame: Frame) -> bool:
     return not made and frame.analysis.is_abstract(frame.function)
 
 
+def _is_plain(declared: Value) -> bool:
+    """Whether a signature declares plain objects, or a collection of some: `tuple[int, int]`."""
+    if declared.kind == CONTAINER:
+        parts = [*(declared.items or ()), *([declared.element] if declared.element else [])]
+        return bool(parts) and all(map(_is_plain, parts))
+    return declared.kind == HOST and declared.name in types.HOST_TYPES
+
+
 def _is_computed(value: Value) -> bool:
     """Whether arithmetic or a framework's function made it, whatever the signature says."""
-    return value.kind == DEVICE and value.confidence >= MEDIUM and not value.role
+    sure = value.confidence >= MEDIUM and not value.doubt
+    return value.kind == DEVICE and sure and not value.role

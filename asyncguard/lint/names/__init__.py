@@ -3,6 +3,7 @@
 from asyncguard.lint.names.families import (
     Family,
     FamilyError,
+    Listed,
     extended,
     family,
     group,
@@ -10,4 +11,4 @@ from asyncguard.lint.names.families import (
     split,
 )
 
-__all__ = ["Family", "FamilyError", "extended", "family", "group", "own", "split"]
+__all__ = ["Family", "FamilyError", "Listed", "extended", "family", "group", "own", "split"]

@@ -136,14 +136,21 @@ def _extend(more: More) -> None:
         forget()
 
 
+Listed = tuple[tuple[str, tuple[str, ...]], ...]  # ids of families, with more names of each
+
+
 @lru_cache(maxsize=16)
-def own(additions: tuple[Addition, ...]) -> More:
+def own(additions: tuple[Addition, ...], listed: Listed = ()) -> More:
     """Return the `[[name]]` entries of a team's own catalogue, by family; raises FamilyError.
 
-    They add words and whole names to the shipped families. Patterns are refused: a stranger's may
-    never end.
+    They add words and whole names to the shipped families, as the names that are `listed` do.
+    Patterns are refused: a stranger's may never end.
     """
     found: dict[str, list[Family]] = {}
+    for id, names in listed:
+        known = families()[id]
+        made = Family(id, known.of, known.says, (), (), exact=names)
+        found.setdefault(id, []).append(made)
     for addition in additions:
         for entry in entries(addition.path, "name", table(addition)):
             made = _own(addition.path, entry)

@@ -26,17 +26,18 @@ class CallGraph:
     def __init__(self, facts: Mapping[str, FileFacts]) -> None:
         self.facts = facts
         files = facts.values()
+        self.off = _left_off(files)
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         above = classes_above(files)
         self._above = above
-        known = set(_of_sources(facts)) | set(_wrapped(facts))
+        known = {self._decided(c) for c in _of_sources(facts)} | set(_wrapped(facts))
         self.calls = [call for call in known if self._runs(call)]
         signatures = {
             (each.path, qualname): signature
             for each in files
             for _, qualname, signature in each.defined
         }
-        guesses = _by_name(files, definitions(files, above), signatures)
+        guesses = map(self._decided, _by_name(files, definitions(files, above), signatures))
         self.guesses = [call for call in guesses if self._runs(call)]
         self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
         self.fallbacks = frozenset[FunctionId]().union(*(facts.fallbacks for facts in files))
@@ -54,6 +55,11 @@ class CallGraph:
             self.hooks[key] = min(self.hooks[key], Hotness.RARE)
         self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
         self.entered = self._entries()
+
+    def _decided(self, call: Call) -> Call:
+        """Return a call as one that an option which is off makes rare, if it hangs on any."""
+        context = call.context.decided(self.off)
+        return call if context is call.context else call._replace(context=context)
 
     def _between_epochs(
         self, signatures: Mapping[FunctionId, Signature]
@@ -207,9 +213,28 @@ class CallGraph:
         asks = bool(params.when_host)
         return not asks or any(not params.is_ruled_out_by(call.handed) for call in known)
 
+    def is_handed(self, function: FunctionId, params: Dependence) -> bool:
+        """Whether a call that is known by its name hands a value on the device for one of these.
+
+        Where a call is known by more, what it causes is told of it.
+        """
+        _, guesses = self._callers.get(function, ([], []))
+        return any(
+            not params.on.isdisjoint(call.handed.unless_array - call.handed.on)
+            and not params.is_ruled_out_by(call.handed)
+            for call in guesses
+        )
+
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""
         return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
+
+
+def _left_off(files: Iterable[FileFacts]) -> frozenset[str]:
+    """Return the options that are off by default and that nothing in the files turns on."""
+    options = [facts.options for facts in files]
+    off = frozenset[str]().union(*(each.off for each in options))
+    return off.difference(*(each.on for each in options))
 
 
 def _of_sources(files: Mapping[str, FileFacts]) -> Iterator[Call]:

@@ -14,6 +14,7 @@ from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.lint.source.suppress import Suppression
+from asyncguard.lint.source.switches import NO_SWITCHES, Switches
 from asyncguard.model import Finding, Loop
 
 FunctionId = tuple[str, str]  # path, qualified name of a function
@@ -46,6 +47,8 @@ class Candidate(NamedTuple):
     params: Dependence = INDEPENDENT
     named: bool = False
     by: Via | None = None
+    switches: frozenset[str] = frozenset()  # options that it hangs on, by their names
+    if_handed: bool = False  # it waits only where a call hands a device value for `params`
 
     @property
     def home(self) -> FunctionId:
@@ -137,6 +140,7 @@ class FileFacts(NamedTuple):
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
+    options: Switches = NO_SWITCHES
     source: str = ""  # the file that it was generated from, which tells all of it
     skipped: str = ""  # the reason for reporting nothing of it, with its place
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.domain.hotness import Context, Hotness
+from asyncguard.lint.evidence.weights import weighed
 from asyncguard.lint.labels import IN_EVERY_STEP
 from asyncguard.lint.names import family
 from asyncguard.lint.program.call_graph import CallGraph
@@ -31,6 +32,7 @@ def link(network: CallGraph) -> dict[str, FileResult]:
         for candidate in facts.candidates
         if network.compiled.isdisjoint((candidate.home, candidate.function))
         and network.is_caused(candidate.function, candidate.params)
+        and (not candidate.if_handed or network.is_handed(candidate.function, candidate.params))
     }
     silenced = {c for c in candidates if c.by is not None and _is_silenced(c.by, c, files)}
     told: dict[str, list[Told]] = {path: [] for path in files}
@@ -41,7 +43,7 @@ def link(network: CallGraph) -> dict[str, FileResult]:
         told[finding.path].append(Told(finding, call, candidate in silenced))
     return {
         path: FileResult(
-            tuple(_in_cells(worded(found), files) for found in merged(told[path])),
+            tuple(_in_cells(weighed(worded(f)), files) for f in merged(told[path])),
             facts.suppressions,
             facts.notebook,
             frozenset((c.by.line, c.finding.code) for c in silenced if c.by and c.by.path == path),
@@ -73,6 +75,8 @@ def _in_contexts(
 
     for candidate in candidates:
         finding = candidate.finding
+        if not network.off.isdisjoint(candidate.switches):
+            finding = replace(finding, guarded=True)
         function = candidate.function
         levels = levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
@@ -146,16 +150,13 @@ def _is_wrapped_barrier(candidate: Candidate) -> bool:
 
 _BARRIER = family("function.barrier")
 _TEST_CASE, _TESTS = family("function.test_case"), family("file.test")
-_EXPORTS, _OTHER_DEVICE = family("file.exporter"), family("file.other_device")
+_EXPORTS = family("file.exporter")
 
 
 def _is_no_program(function: FunctionId) -> bool:
-    """Whether a function runs no steps of a program on CUDA.
-
-    It is a unit test, exports a model, or is for another kind of device alone.
-    """
+    """Whether a function runs no steps of a program: it is a unit test, or exports a model."""
     path, name = function
-    return _EXPORTS(path) or _OTHER_DEVICE(path) or (_TEST_CASE(name) and _TESTS(path))
+    return _EXPORTS(path) or (_TEST_CASE(name) and _TESTS(path))
 
 
 def _is_doubtful(candidate: Candidate) -> bool:
@@ -166,7 +167,9 @@ def in_context(finding: Finding, level: Hotness) -> Finding:
     """Return the finding with the context that its function's entry level gives it."""
     own = Context(finding.loop, finding.guarded)
     context = own.within(level)
-    return finding if context is own else replace(finding, **context._asdict())
+    if context is own:
+        return finding
+    return replace(finding, loop=context.loop, guarded=context.guarded)
 
 
 def worded(finding: Finding) -> Finding:

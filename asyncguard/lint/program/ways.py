@@ -59,7 +59,7 @@ class Ways:
 
 
 def _order(call: Call) -> tuple[str, int, str, str, bool]:
-    loop, guarded = call.context
+    loop, guarded, _ = call.context
     return call.caller_path, call.line, call.caller, loop.value, guarded
 
 

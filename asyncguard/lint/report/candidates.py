@@ -98,7 +98,9 @@ def _candidate(
         message += _reading(report.via.read, inside)
     fix = report.fix(found, source) if report.fix is not None else None
     finding = _finding(report, message, analysis, place, report.function, fix)
-    return Candidate(finding, report.params, named=report.confidence == NAMED)
+    named = report.confidence == NAMED
+    switches, if_handed = report.context.switches, report.if_handed
+    return Candidate(finding, report.params, named, switches=switches, if_handed=if_handed)
 
 
 def _where_read(
@@ -119,7 +121,8 @@ def _where_read(
         if id(site) in inside
     )
     by = Via(analysis.path, report.function.qualname, place[0], place[1] + 1, via)
-    return Candidate(finding, report.params, report.confidence == NAMED, by)
+    named, switches = report.confidence == NAMED, report.context.switches
+    return Candidate(finding, report.params, named, by, switches)
 
 
 def _filled(message: str, place: tree.Place, source: Source) -> str:
@@ -152,6 +155,7 @@ def _finding(
         source=module.lines[place[0] - 1].rstrip(),
         fix=fix,
         reasons=report.reasons,
+        evidence=report.evidence,
     )
 
 

@@ -33,6 +33,7 @@ from asyncguard.lint.report.plain import of_plain
 from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.lint.source.notebook import read_notebook
 from asyncguard.lint.source.suppress import suppressions
+from asyncguard.lint.source.switches import switches
 from asyncguard.lint.syntax import tree
 from asyncguard.model import Loop
 
@@ -66,10 +67,11 @@ def _of_notebook(data: bytes, path: str, project: Project) -> FileFacts:
 
 
 def _of_text(text: str, path: str, project: Project) -> FileFacts:
-    comments = suppressions(text)
+    comments = suppressions(text, project.allowed)
     frameworks = project.screen.frameworks(path, text)
     if not frameworks:
-        return of_plain(path, comments, project.classes(path, text))
+        syntax = project.syntax(path, text)
+        return of_plain(path, comments, project.classes(path, syntax), switches(syntax))
     if source := project.source_of(path, text):
         return FileFacts(path, source=source)
     _make_room(project)
@@ -87,7 +89,7 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     analysis.release_syntax()
     bounds = tuple(sorted(project.bounds))
     project.bounds.clear()
-    return facts._replace(suppressions=comments, bounds=bounds)
+    return facts._replace(suppressions=comments, bounds=bounds, options=analysis.options)
 
 
 def _facts(analysis: FileAnalysis) -> FileFacts:

@@ -16,6 +16,7 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import FunctionInfo, Site
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.hotness import Context
+from asyncguard.lint.evidence import items
 from asyncguard.lint.report.reasons import of_site
 from asyncguard.lint.syntax.tree import Place
 from asyncguard.model import Confidence, FindingReason, Fix
@@ -69,6 +70,8 @@ class Report:
     extra_nodes: tuple[cst.CSTNode, ...] = field(default=())
     fix: FixMaker | None = None
     reasons: tuple[FindingReason, ...] = ()
+    evidence: tuple[str, ...] = ()
+    if_handed: bool = False  # only where a call hands a device value
 
 
 def report_site(site: Site, code: str, message: str) -> Report:
@@ -87,6 +90,8 @@ def report_site(site: Site, code: str, message: str) -> Report:
         site.via,
         site.params,
         reasons=of_site(site),
+        evidence=items.of_site(site),
+        if_handed=site.if_handed,
     )
 
 
@@ -97,7 +102,7 @@ def code_of(site: Site) -> str:
 
 def sites_of(analysis: FileAnalysis, code: str) -> Iterator[Site]:
     """Yield the file's sites of one rule."""
-    for site in analysis.sites:
+    for site in (*analysis.sites, *analysis.reads):
         if code_of(site) == code:
             yield site
 

@@ -57,11 +57,21 @@ class Settings:
     assume_device: Device = Device.WRITTEN
     baseline: Path | None = None  # the file of accepted findings
     catalogue: tuple[Addition, ...] = ()  # a team's own helpers, loaders, steps and names
+    host_names: tuple[str, ...] = ()  # of values that are in host memory, whatever makes them
+    device_names: tuple[str, ...] = ()  # of values that are on the device
+    allow_contexts: tuple[str, ...] = ()  # of a team's own, in which waits are meant
+    allow_comments: tuple[str, ...] = ()  # by which a team says so of a line
     jobs: int | None = None  # processes; None: as many as are fastest
     cache: bool = True
     cache_dir: Path = Path(CACHE_DIRECTORY)
     root: Path = field(default_factory=Path.cwd)  # what patterns and cache_dir are relative to
     source: Path | None = None  # the file that they were read from; None: they are the defaults
+
+    @property
+    def listed(self) -> names.Listed:
+        """The names that it gives to families of names."""
+        both = (("value.host", self.host_names), ("value.device", self.device_names))
+        return tuple((id, listed) for id, listed in both if listed)
 
     @property
     def audit(self) -> bool:
@@ -201,6 +211,13 @@ def _strings(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _names(value: Any) -> tuple[str, ...]:
+    found = _strings(value)
+    if not all(name.strip() for name in found):
+        raise ValueError("a text is empty")
+    return tuple(name.strip() for name in found)
+
+
 def _codes(value: Any) -> tuple[str, ...]:
     return tuple(map(selectors.parse, _strings(value)))
 
@@ -276,6 +293,10 @@ _READERS = {
     "assume-device": _device,
     "baseline": _path,
     "catalogue": _strings,
+    "host-names": _names,
+    "device-names": _names,
+    "allow-contexts": _names,
+    "allow-comments": _names,
     "jobs": _jobs,
     "cache": _bool,
     "cache-dir": _path,
@@ -305,6 +326,12 @@ DOCUMENTED = {
     "`asyncguard gate --update` writes it. See [Baselines](baseline.md).",
     "catalogue": "Files in this folder or below that say what your own library does: helpers that "
     "block, loaders, steps, names. See [Your own rules](../guides/own-rules.md).",
+    "host-names": "Variables, parameters and attributes that hold values in host memory, by their "
+    'whole names: `["seq_lens", "block_table"]`. Names such as `x_cpu` and `host_table` are known.',
+    "device-names": "Those that hold values on the device, likewise.",
+    "allow-contexts": "Contexts and decorators of your own that say that a wait is meant, by the "
+    'last part of their names: `["gpu_sync_allowed"]`. `asyncguard.allow_syncs` always does.',
+    "allow-comments": 'Comments that say so of their line: `["gpu-sync-ok"]`.',
     "context": "Where single files are checked, read the rest of their project as well, which may "
     "decide how often they run.",
     "jobs": "How many processes check; else one a core, or one where files import each other.",

@@ -16,6 +16,7 @@ from asyncguard import files, prepared
 from asyncguard.additions import Addition
 from asyncguard.lint import knowledge, names
 from asyncguard.lint.program.facts import FileFacts, unreadable
+from asyncguard.lint.source.suppress import NO_ALLOWANCES, Allowances
 from asyncguard.model import Device
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Options(NamedTuple):
 
     device: Device = Device.WRITTEN  # where values are
     catalogue: tuple[Addition, ...] = ()  # a team's own
+    listed: names.Listed = ()  # more names of families
+    allowed: Allowances = NO_ALLOWANCES  # what says in programs that they wait on purpose
 
 
 def index(paths: Sequence[str]) -> dict[str, str]:
@@ -87,7 +90,13 @@ class Worker:
         if self._project is None:
             known, device = self.screen.knowledge, self.options.device
             self._project = load()(
-                self.modules, known, device, self.wanted, self.screen, self.leading
+                self.modules,
+                known,
+                device,
+                self.wanted,
+                self.screen,
+                self.leading,
+                self.options.allowed,
             )
         return self._project
 
@@ -101,7 +110,7 @@ class Worker:
         if self._project is None:
             from asyncguard.lint.report.plain import without_trees
 
-            told = without_trees(data, path, self.screen)
+            told = without_trees(data, path, self.screen, self.options.allowed)
             if told is not None:
                 return told
         project = self.project  # which imports libcst as `load` does
@@ -185,6 +194,6 @@ def check_many(tasks: Sequence[str]) -> Checked:
     """Check a chunk of files in a worker process."""
     worker = _worker
     assert worker is not None
-    with names.extended(names.own(worker.options.catalogue)):
+    with names.extended(names.own(worker.options.catalogue, worker.options.listed)):
         facts = with_deep_stack(lambda: [worker.check(path) for path in tasks])
     return Checked(facts, worker.newly_asked())

@@ -4,6 +4,9 @@ Rules are named as everywhere: by code, start of a code or name. A comment that 
 asyncguard and says nothing that it understands is a problem, which ASG901 reports.
 A comment speaks for its whole logical line, so it may stand on any line of a call that is wrapped
 over several. `# asyncguard: ignore-file` speaks for the file.
+
+An allowance is a statement of the program itself that a wait is meant: the context or decorator
+`asyncguard.allow_syncs`, or one of a team's own (`Allowances`). It speaks for all that it governs.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from asyncguard.lint.selectors import find, matches, why_unknown
@@ -25,6 +28,18 @@ _NOQA = re.compile(
     r"#\s*noqa(?!\w)(?P<colon>\s*:\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*))?",
     re.IGNORECASE,
 )
+
+
+class Allowances(NamedTuple):
+    """What says in a program that it waits on purpose: contexts, and comments, by name."""
+
+    contexts: tuple[str, ...] = ()
+    comments: tuple[str, ...] = ()
+
+
+NO_ALLOWANCES = Allowances()  # but asyncguard's own
+OWN_CONTEXT = "allow_syncs"
+ALLOWABLE = frozenset({"ASG1", "ASG2", "ASG3"})  # rules that say that something waits
 
 
 class Suppression(NamedTuple):
@@ -44,6 +59,7 @@ class Suppression(NamedTuple):
     foreign: bool = False  # a noqa without our codes: it may serve another linter
     removal: Edit | None = None
     problem: str = ""  # what in it cannot be understood
+    allows: str = ""  # the name of the context, decorator or comment that allows waits
 
     def covers(self, finding: Finding) -> bool:
         """Whether the comment silences this finding."""
@@ -60,14 +76,59 @@ class Suppression(NamedTuple):
         return self.codes is None or any(matches(known, code) for known in self.codes)
 
 
-def suppressions(source: str) -> tuple[Suppression, ...]:
-    """The comments of a source text; none where it cannot be tokenized (ASG000 says so)."""
-    if not _ADDRESSED.search(source) and all(map(_is_foreign, _NOQA.finditer(source))):
+def suppressions(source: str, more: Allowances = NO_ALLOWANCES) -> tuple[Suppression, ...]:
+    """The comments of a source text, and what allows waits in it, a team's own too.
+
+    None where it cannot be tokenized (ASG000 says so).
+    """
+    silent = not _ADDRESSED.search(source) and all(map(_is_foreign, _NOQA.finditer(source)))
+    contexts = frozenset(name for name in (OWN_CONTEXT, *more.contexts) if name in source)
+    marks = tuple(mark for mark in more.comments if mark in source)
+    if silent and not contexts and not marks:
         return ()
     try:
-        return tuple(_read(source))
+        return (*_read(source, marks), *(_blocks(source, contexts) if contexts else ()))
     except (tokenize.TokenError, SyntaxError, ValueError):
         return ()
+
+
+def _blocks(source: str, contexts: frozenset[str]) -> Iterator[Suppression]:
+    """Yield what `with allow_syncs(): ...` and `@allow_syncs()` govern, to the end of the block."""
+    line: list[tokenize.TokenInfo] = []  # the present logical line
+    open_: list[tuple[int, tokenize.TokenInfo, tokenize.TokenInfo]] = []  # with their depths
+    decorated: tuple[tokenize.TokenInfo, tokenize.TokenInfo] | None = None
+    depth, last = 0, 1
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.INDENT:
+            depth += 1
+        elif token.type == tokenize.DEDENT:
+            depth -= 1
+            while open_ and open_[-1][0] > depth:
+                yield _allowance(*open_.pop()[1:], last)
+        elif token.type == tokenize.NEWLINE and line:
+            first, named = line[0], next((t for t in line if t.string in contexts), None)
+            words = {t.string for t in line[:2]}
+            ends = line[-1].string == ":"
+            last = line[-1].end[0]
+            if first.string == "@":
+                decorated = decorated or (named and (first, named))
+            elif "with" in words and named is not None:
+                if ends:
+                    open_.append((depth + 1, first, named))
+                else:
+                    yield _allowance(first, named, last)
+            elif decorated is not None:
+                open_.append((depth + 1, *decorated))
+                decorated = None
+            line = []
+        elif token.type not in (tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER):
+            line.append(token)
+
+
+def _allowance(first: tokenize.TokenInfo, named: tokenize.TokenInfo, last: int) -> Suppression:
+    (line, column), name = named.start, named.string
+    end = column + len(name) + 1
+    return Suppression(line, column + 1, end, first.start[0], last, ALLOWABLE, allows=name)
 
 
 def apply(
@@ -89,7 +150,7 @@ def apply(
     return kept, [comment for comment in comments if comment not in used and not comment.foreign]
 
 
-def _read(source: str) -> Iterator[Suppression]:
+def _read(source: str, marks: Sequence[str]) -> Iterator[Suppression]:
     comments: list[tokenize.TokenInfo] = []
     first = 0  # line on which the present logical line began; 0: between two
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -99,14 +160,20 @@ def _read(source: str) -> Iterator[Suppression]:
             if token.type == tokenize.NL and first:
                 continue  # a line break within brackets
             for comment in comments:
-                yield from _parse(comment, first or comment.start[0], token.start[0])
+                yield from _parse(comment, first or comment.start[0], token.start[0], marks)
             comments, first = [], 0
         elif not first and token.type not in (tokenize.INDENT, tokenize.DEDENT):
             first = token.start[0]
 
 
-def _parse(comment: tokenize.TokenInfo, first: int, last: int) -> Iterator[Suppression]:
+def _parse(
+    comment: tokenize.TokenInfo, first: int, last: int, marks: Sequence[str]
+) -> Iterator[Suppression]:
     line, column = comment.start
+    for mark in (mark for mark in marks if mark in comment.string):
+        start = column + comment.string.index(mark) + 1
+        end = start + len(mark)
+        yield Suppression(line, start, end, first, last, ALLOWABLE, allows=mark)
     for match in _ADDRESSED.finditer(comment.string):
         start, end = column + match.start() + 1, column + len(match[0].rstrip()) + match.start() + 1
         ignore = _IGNORE.match(comment.string, match.start())

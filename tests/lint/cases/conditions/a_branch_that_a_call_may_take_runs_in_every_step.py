@@ -5,7 +5,7 @@ from torch import nn
 class Predictor(nn.Module):
     def forward(self, x, reverse=False, scale=False):
         if scale:
-            x = x / x.max().item()  # ASG102
+            x = x / x.max().item()  # clean
         if not reverse:
             return x * x.max().item()  # ASG102
         return x
