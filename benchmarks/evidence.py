@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Fit what each item of evidence is worth, on what really waited.
 
-    python benchmarks/evidence.py [--check] [--keep DIR]
+    python benchmarks/evidence.py [--sources DIR] [--check] [--keep DIR]
 
 Checks the packages of benchmarks/truth with this linter, joins each finding with the record of what
 ran, and fits a sparse logistic model (L1) on the development half: whether a finding waits, by its
-items of evidence. The penalty is chosen, and all figures are made, by cross-validation that leaves
-whole packages out; the test half is scored once, with the weights of all of the development half.
+items of evidence. Findings in the files that benchmarks/accuracy labels are judged by the labels,
+where --sources has the packages (see benchmarks/accuracy/README.md). The penalty is chosen, and all
+figures are made, by cross-validation that leaves whole packages out; the test halves are scored
+once, with the weights of all of the development half.
 Writes rules/evidence.toml and benchmarks/results/evidence.json. --check fits nothing: it scores the
 weights that are there. --keep reads and keeps the findings in a folder, a file a package.
 """
@@ -15,6 +17,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -27,7 +31,8 @@ import tomli
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from asyncguard.lint.evidence.weights import probability, weights
+from asyncguard.lint.evidence.weights import probability
+from benchmarks import accuracy
 from benchmarks.truth import joined, table, truth
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -65,6 +70,49 @@ def judged(keep: Path) -> Iterator[Judged]:
             if verdict != "unseen":
                 waits = verdict in ("confirmed", "repeated")
                 yield Judged(name, record["half"], frozenset(finding["evidence"]), waits)
+
+
+def labelled(sources: Path, keep: Path) -> Iterator[Judged]:
+    """Yield the findings in labelled files of packages whose source is there."""
+    for half in ("dev", "test"):
+        of_package: dict[str, list[accuracy.Labels]] = {}
+        for labels in accuracy.read_labels(accuracy.HERE / "accuracy" / "labels" / half):
+            of_package.setdefault(labels.package, []).append(labels)
+        for package, files in of_package.items():
+            kept = keep / f"{package}.{half}.labels.json"
+            if not (sources / package).is_dir():
+                continue
+            if not kept.exists():
+                paths = [labels.path for labels in files]
+                command = (sys.executable, "-m", "asyncguard", "check", "--no-cache", "--exit-zero")
+                asked = ("--select", "ALL", "--format", "json", *paths)
+                done = subprocess.run(
+                    [*command, *asked],
+                    cwd=sources / package,
+                    env=os.environ | {"PYTHONPATH": str(ROOT)},
+                    capture_output=True,
+                    check=True,
+                )
+                kept.write_bytes(done.stdout)
+            name = package.rpartition("-")[0].lower().replace("_", "-")
+            for finding in json.loads(kept.read_bytes()):
+                verdict = _by_label(finding, files)
+                if verdict is not None:
+                    yield Judged(name, half, frozenset(finding["evidence"]), verdict)
+
+
+def _by_label(finding: dict[str, Any], files: Sequence[accuracy.Labels]) -> bool | None:
+    """Return whether a finding waits, by the labels of its file; None where they do not say."""
+    labels = next((one for one in files if one.path == finding["path"]), None)
+    code, lines = finding["code"], range(finding["line"], finding["end_line"] + 1)
+    if labels is None or not code.startswith(joined.WAITS):
+        return None
+    here = [s for s in labels.sites if not accuracy.lines_of(s).isdisjoint(lines)]
+    if any(code in accuracy.codes_of(site) for site in here):
+        return True
+    looks = any(n["line"] in lines and n["code"] == code for n in labels.negatives)
+    told = labels.complete and finding["loop"] == "step" and not here
+    return False if looks or told else None
 
 
 def matrix(rows: Sequence[Judged], items: Sequence[str]) -> np.ndarray:
@@ -215,15 +263,19 @@ def main() -> int:
     )
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--sources", type=Path)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         keep = options.keep or Path(folder)
         keep.mkdir(parents=True, exist_ok=True)
         rows = list(judged(keep))
-    dev = [row for row in rows if row.half == "dev"]
+        read = list(labelled(options.sources.resolve(), keep)) if options.sources else []
+    ran = [row for row in rows if row.half == "dev"]
+    dev = ran + [row for row in read if row.half == "dev"]
     test = [row for row in rows if row.half == "test"]
+    test_labels = [row for row in read if row.half == "test"]
     if options.check:
-        for name, half in (("dev", dev), ("test", test)):
+        for name, half in (("dev", dev), ("test", test), ("test labels", test_labels)):
             found = np.array([probability(row.items) for row in half])
             print(name, json.dumps(thresholds(half, found)))
         return 0
@@ -244,7 +296,12 @@ def main() -> int:
     weighed = decides(dev, items, theta, shown)
     write(weighed, float(theta[0]), shown, sure)
     result = {
-        "findings": {"dev": len(dev), "test": len(test)},
+        "findings": {
+            "ran": len(ran),
+            "labelled": len(dev) - len(ran),
+            "test_ran": len(test),
+            "test_labelled": len(test_labels),
+        },
         "penalties": {str(each): round(value, 4) for each, value in losses.items()},
         "penalty": penalty,
         "items": {"occurring": len(seen), "fitted": len(items), "weighing": len(weighed)},
@@ -258,8 +315,13 @@ def main() -> int:
             "thresholds": thresholds(test, stated(test, items, theta)),
             "reliability": reliability(test, stated(test, items, theta)),
         },
+        "test_labels": {
+            "thresholds": thresholds(test_labels, stated(test_labels, items, theta)),
+            "reliability": reliability(test_labels, stated(test_labels, items, theta)),
+        }
+        if test_labels
+        else {},
         "weights": dict(sorted(weighed.items(), key=lambda each: -each[1]["weight"])),
-        "weights_before": len(weights()),
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     print(json.dumps({k: v for k, v in result.items() if k != "weights"}, indent=1))

@@ -157,8 +157,9 @@ def _why_hidden(finding: Finding, settings: Settings, enabled: frozenset[str]) -
         return f"it runs {often}, as far as is seen (`contexts` in the configuration)"
     if finding.guarded:
         return "a condition makes it rare (`guarded` in the configuration)"
-    if finding.confidence == Confidence.LOW:
-        return "it is not sure enough (`min-confidence` in the configuration)"
+    if settings.min_probability is not None or finding.confidence == Confidence.LOW:
+        likely = f"it waits with a probability of {finding.probability:.0%}"
+        return f"it is not sure enough: {likely} (`min-probability` in the configuration)"
     return "the configuration leaves it out"
 
 

@@ -125,12 +125,27 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
         "to each checked file)",
     )  # fmt: skip
     group.add_argument(
+        "--min-probability", metavar="P", type=_probability,
+        help="show what waits with at least this probability, 0 to 1 (default: from where nine of "
+        "ten findings are true)",
+    )  # fmt: skip
+    group.add_argument(
         "--assume-device",
         choices=[device.value for device in Device],
         help="device to assume for tensors created without one: as-written (default: the CPU, "
         "and models run on an accelerator), accelerator, or cpu for everything (where PyTorch, "
         "Chainer and CuPy never wait)",
     )
+
+
+def _probability(text: str) -> float:
+    """Read a probability; argparse shows the error."""
+    from asyncguard.lint.run.settings import probability
+
+    try:
+        return probability(float(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1") from error
 
 
 def configuration(arguments: argparse.Namespace) -> Configuration:
@@ -147,6 +162,7 @@ def configuration(arguments: argparse.Namespace) -> Configuration:
         extend_exclude=given.get("extend_exclude"),
         force_exclude=True if given.get("force_exclude") else None,
         respect_gitignore=False if given.get("no_respect_gitignore") else None,
+        min_probability=given.get("min_probability"),
         assume_device=arguments.assume_device and Device(arguments.assume_device),
         jobs=given.get("jobs"),
         cache=False if given.get("no_cache") else None,

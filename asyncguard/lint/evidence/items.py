@@ -13,10 +13,11 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site
 from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import CALLABLE, SYMBOL, Role, Value
+from asyncguard.lint.evidence.weights import ENTRY
 from asyncguard.lint.names import family
 from asyncguard.lint.names.families import Predicate
 from asyncguard.lint.syntax.tree import dotted
-from asyncguard.model import SyncKind
+from asyncguard.model import Confidence, SyncKind
 
 # Families of names, by what bears them, that are items of evidence themselves.
 _SUBJECTS = {
@@ -55,6 +56,8 @@ def of_place(
 def _of_value(site: Site) -> Iterator[str]:
     yield f"api.{site.point.id}"
     yield f"kind.{site.point.kind.value}"
+    if site.point.confidence != Confidence.HIGH:
+        yield f"{ENTRY}{site.point.confidence.value}"
     if site.point.kind == SyncKind.BARRIER:
         return
     if site.point.versions:

@@ -6,26 +6,35 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from asyncguard import prepared
 from asyncguard.catalogue import EVIDENCE, CatalogueError, rules_directory
 from asyncguard.lint.domain.explained import PLACE
-from asyncguard.model import Finding
+from asyncguard.model import Confidence, Finding
+
+ENTRY = "entry."  # before the most that the catalogue lets the linter claim for an API
+
+
+class Weights(NamedTuple):
+    """What `rules/evidence.toml` says: items that it does not list weigh nothing."""
+
+    shown: float  # the least probability of a finding of medium confidence, shown by default
+    sure: float  # and of one of high confidence
+    base: float
+    items: Mapping[str, float]
 
 
 @cache
-def weights() -> Mapping[str, float]:
-    """Return the weight of each item, by its name; one that is not listed weighs nothing.
-
-    Raises CatalogueError if the file is not as `rules/README.md` says.
-    """
+def weights() -> Weights:
+    """Return what was fitted; raises CatalogueError if the file is not as rules/README.md says."""
     path = rules_directory() / EVIDENCE
     data: Mapping[str, Any] = prepared.toml(path)
-    table = data.get("weight")
-    if not isinstance(table, Mapping):
-        raise CatalogueError(f"{path}: it has no table [weight]")
-    return {name: float(value) for name, value in table.items()}
+    try:
+        items = {str(name): float(weight) for name, weight in data["weight"].items()}
+        return Weights(float(data["shown"]), float(data["sure"]), items.pop("base"), items)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CatalogueError(f"{path}: {error!r}; see rules/README.md") from error
 
 
 def weighed(finding: Finding) -> Finding:
@@ -33,13 +42,24 @@ def weighed(finding: Finding) -> Finding:
     if not finding.evidence:
         return finding
     evidence = tuple(sorted({*finding.evidence, *_of_way(finding)}))
-    return replace(finding, evidence=evidence, probability=round(probability(evidence), 3))
+    found = round(probability(evidence), 3)
+    words = in_words(found)
+    if f"{ENTRY}{Confidence.LOW.value}" in evidence:
+        words = Confidence.LOW  # the catalogue reports it on request alone
+    return replace(finding, evidence=evidence, probability=found, confidence=words)
+
+
+def in_words(probability: float) -> Confidence:
+    """Return how sure a probability makes."""
+    if probability < weights().shown:
+        return Confidence.LOW
+    return Confidence.HIGH if probability >= weights().sure else Confidence.MEDIUM
 
 
 def probability(items: Iterable[str]) -> float:
     """Return how probable it is that a place waits of which all this is the case, 0 to 1."""
     known = weights()
-    total = known["base"] + math.fsum(known.get(item, 0.0) for item in items)
+    total = known.base + math.fsum(known.items.get(item, 0.0) for item in items)
     return 1 / (1 + math.exp(-total))
 
 

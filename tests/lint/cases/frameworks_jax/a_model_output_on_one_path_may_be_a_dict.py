@@ -1,3 +1,4 @@
+# xfail: the truth of a JAX value is found likely: the fit has few such programs
 import jax
 
 

@@ -1,3 +1,4 @@
+# xfail: what numpy is handed is found likely: the fit has few such programs
 import numpy as np
 import torch
 
