@@ -68,6 +68,8 @@ def _of_value(site: Site) -> Iterator[str]:
     for doubt in Doubt:
         if site.doubt & doubt:
             yield f"doubt.{doubt.name.lower()}"
+    if site.doubt & Doubt.MAY_HOLD and site.point.kind == SyncKind.TRUTH:
+        yield "truth.may_be_empty"  # of a dict or a list, which is asked if it holds anything
     if site.role != Role.NONE:
         yield f"role.{site.role.name.lower()}"
     if site.params:
