@@ -71,6 +71,15 @@ def test_a_finding_states_what_it_rests_on() -> None:
     assert Finding.from_dict(read.to_dict()) == read
 
 
+def test_classes_that_inherit_from_each_other_end_the_search_for_a_model() -> None:
+    source = (
+        "import torch\nclass A(B):\n    def f(self, x):\n        return torch.relu(x).item()\n"
+        "class B(A):\n    pass\n"
+    )
+    (read,) = check_source(source, "a.py", AUDIT)
+    assert "in.class" in read.evidence
+
+
 def test_a_probability_in_the_settings_takes_the_place_of_words() -> None:
     likely = replace(finding(), probability=0.5, confidence=Confidence.LOW)
     assert Settings(min_probability=0.5).shows(likely)

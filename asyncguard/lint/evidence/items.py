@@ -163,7 +163,7 @@ _METHODS = frozenset({"forward", "__init__", "__call__", "step", "update", "comp
 
 def _is_model(cls: ClassInfo) -> bool:
     """Whether a class inherits from a framework's models, as far as its bases are known."""
-    return any(_is_of_models(base) for base in cls.bases)
+    return any(_is_of_models(base) for known in cls.family() for base in known.bases)
 
 
 def _is_of_models(base: Value) -> bool:
@@ -171,7 +171,7 @@ def _is_of_models(base: Value) -> bool:
         return True
     if base.kind == SYMBOL:
         return base.name.rpartition(".")[2] in ("Module", "Block", "HybridBlock", "Layer", "Model")
-    return isinstance(base.ref, ClassInfo) and _is_model(base.ref)
+    return False
 
 
 def _families(which: Mapping[str, Predicate], name: str, about: str) -> Iterator[str]:
