@@ -145,7 +145,7 @@ def _probability(text: str) -> float:
     try:
         return probability(float(text))
     except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1") from error
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1") from error
 
 
 def configuration(arguments: argparse.Namespace) -> Configuration:

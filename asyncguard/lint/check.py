@@ -65,7 +65,7 @@ def check_source(source: bytes | str, path: str, settings: Settings) -> list[Fin
     """Check one file's contents; `path` names it in the findings."""
     data = source.encode("utf-8", "surrogateescape") if isinstance(source, str) else source
     checker = worker.Worker({}, options(settings))
-    with pool.collecting_seldom(), names.extended(names.own(settings.catalogue, settings.listed)):
+    with pool.collecting_seldom(), names.extended(settings.more_names):
         facts = worker.with_deep_stack(lambda: checker.check(path, data))
         linked = linking.link(call_graph.CallGraph({path: facts}))
         return select(mended(linked, 1, {path: data}), settings)
@@ -88,7 +88,7 @@ def check_configured(
     with pool.collecting_seldom():
         for files, settings in _groups(chosen.files):
             seen = _from(progress, len(linked), chosen)
-            with names.extended(names.own(settings.catalogue, settings.listed)):
+            with names.extended(settings.more_names):
                 linked.update(analysed(files, settings, seen, others))
         findings, hidden, allowed = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
@@ -157,23 +157,25 @@ def _selected(linked: Mapping[str, FileResult], settings: Mapping[str, Settings]
     allowed: set[Finding] = set()
     hidden = 0
     for path, told in linked.items():
-        found, meant = _in_file(path, told, chosen[id(settings[path])], settings[path])
-        shown = [finding for finding in found if settings[path].shows(finding)]
+        found, granted = _in_file(path, told, chosen[id(settings[path])], settings[path])
+        shown = list(filter(settings[path].shows, found))
         hidden += len(found) - len(shown)
-        meant = [finding for finding in meant if settings[path].shows(finding)]
-        for these, into in ((shown, findings), (meant, allowed)):
-            book = told.notebook
-            into.update(these if book is None else map(book.place, these))
+        place = told.notebook.place if told.notebook is not None else _as_it_stands
+        findings.update(map(place, shown))
+        allowed.update(map(place, filter(settings[path].shows, granted)))
     return _Selected(sorted(findings, key=by_place), hidden, sorted(allowed, key=by_place))
+
+
+def _as_it_stands(finding: Finding) -> Finding:
+    return finding
 
 
 def _in_file(
     path: str, told: FileResult, enabled: frozenset[str], settings: Settings
 ) -> tuple[list[Finding], list[Finding]]:
-    """Leave out what comments silence, and the rules that the configuration does not ask for.
+    """Return the findings to show, and those that an allowance in the source covers.
 
-    The second list are the findings that an allowance speaks for.
-
+    Findings that comments silence, and of rules that the configuration ignores, are left out.
     Comments come first: one that silences a finding which is not shown is used all the same.
     """
     findings = refine(told.findings, enabled)
@@ -182,9 +184,9 @@ def _in_file(
         idle = [comment for comment in idle if _could(comment, enabled)]
         idle += [comment for comment in told.suppressions if comment.problem]
         kept += [asg901.finding(comment, path) for comment in idle]
-    allowances = [c for c in told.suppressions if c.allows]
-    meant = [f for f in findings if any(c.covers(f) for c in allowances)]
-    return [f for f in kept if not _ignored(f, settings)], meant
+    allowances = [comment for comment in told.suppressions if comment.allows]
+    granted = [f for f in findings if any(allowance.covers(f) for allowance in allowances)]
+    return [f for f in kept if not _ignored(f, settings)], granted
 
 
 def _could(comment: Suppression, enabled: frozenset[str]) -> bool:

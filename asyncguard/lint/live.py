@@ -58,7 +58,7 @@ class Live:
         others = around([path], configuration) if settings.context else []
         with (
             pool.collecting_seldom(),
-            names.extended(names.own(settings.catalogue, settings.listed)),
+            names.extended(settings.more_names),
         ):
             near = self._refreshed(path, others)
             wanted = frozenset([path, *near.paths])

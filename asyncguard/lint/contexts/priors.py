@@ -48,8 +48,8 @@ def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
         return UNKNOWN_VALUE
     if _ON_DEVICE(last) and frame.analysis.frameworks:
         text = f"`{path}` is named like a value on the device"
-        told = Value(DEVICE, frame.analysis.frameworks[0], frame.by_name(text, "value.device"))
-        return told._replace(role=Role.NAME_INFERRED)
+        why = frame.by_name(text, "value.device")
+        return Value(DEVICE, frame.analysis.frameworks[0], why, Role.NAME_INFERRED)
     if found := frame.analysis.knowledge.by_name(last, frame.analysis.with_numpy):
         if found[0] == MODEL and _DOES(last):
             return UNKNOWN_VALUE

@@ -42,8 +42,7 @@ class Context(NamedTuple):
         """Return it where these options are off."""
         if not self.switches:
             return self
-        closed = any(name in off for name in self.switches)
-        return Context(self.loop, self.guarded or closed)
+        return Context(self.loop, self.guarded or not self.switches.isdisjoint(off))
 
     def within(self, entered: Hotness) -> Context:
         """Return how often the place is run in a program that enters its function that often."""

@@ -118,17 +118,13 @@ def _of_subject(node: cst.CSTNode | None) -> Iterator[str]:
     if type(node) is cst.Subscript:
         yield f"index.{min(len(node.slice), 3)}"
     called = node.func if type(node) is cst.Call else None
-    if called is not None and _asks(dotted(called).rpartition(".")[2] or _last(called)):
+    if type(called) is cst.Attribute:
+        called = called.attr
+    if type(called) is cst.Name and _ASKS(called.value):
         yield "subject.predicate"
 
 
-def _last(called: cst.BaseExpression) -> str:
-    return called.attr.value if type(called) is cst.Attribute else ""
-
-
-def _asks(name: str) -> bool:
-    """Whether a function is named after a question, which is mostly answered by a bool."""
-    return name.lstrip("_").startswith(("is_", "has_", "should_", "can_", "use_"))
+_ASKS = family("function.asks")
 
 
 _SHAPES: dict[type, str] = {

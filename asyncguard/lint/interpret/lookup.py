@@ -69,9 +69,10 @@ def _placed_by_name(frame: Frame, name: str, known: Value) -> Value:
 
     Whoever keeps a twin on the host names it so; the copy that makes it waits, its readers do not.
     """
-    frameworks = (known.framework, *frame.analysis.frameworks)
-    framework = next(filter(None, frameworks), "")
-    if known.kind not in (DEVICE, UNKNOWN) or not framework or not _ON_HOST(name):
+    if known.kind not in (DEVICE, UNKNOWN) or not _ON_HOST(name):
+        return known
+    framework = next(filter(None, (known.framework, *frame.analysis.frameworks)), "")
+    if not framework:
         return known
     return Value(HOST_ARRAY, framework, frame.by_name(f"`{name}` is named like a host value"))
 

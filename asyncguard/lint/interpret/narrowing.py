@@ -10,8 +10,9 @@ from operator import or_
 
 import libcst as cst
 
-from asyncguard.lint.contexts.conditions import guards_of_parts, operands, switches_of
+from asyncguard.lint.contexts.conditions import guards_of_parts, operands
 from asyncguard.lint.contexts.frame import Frame, evaluate
+from asyncguard.lint.contexts.options import switches_of
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.type_tests import ANY_ARRAY, TypeTest, type_test
 from asyncguard.lint.contexts.variables import UNCHANGED

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from asyncguard.lint.contexts.conditions import IDENTITY, guard_of, switches_of
+from asyncguard.lint.contexts.conditions import IDENTITY, guard_of
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
+from asyncguard.lint.contexts.options import switches_of
 from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together

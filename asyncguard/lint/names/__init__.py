@@ -4,6 +4,7 @@ from asyncguard.lint.names.families import (
     Family,
     FamilyError,
     Listed,
+    More,
     extended,
     family,
     group,
@@ -11,4 +12,4 @@ from asyncguard.lint.names.families import (
     split,
 )
 
-__all__ = ["Family", "FamilyError", "Listed", "extended", "family", "group", "own", "split"]
+__all__ = ["Family", "FamilyError", "Listed", "More", "extended", "family", "group", "own", "split"]

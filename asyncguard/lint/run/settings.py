@@ -75,6 +75,11 @@ class Settings:
         return tuple((id, listed) for id, listed in both if listed)
 
     @property
+    def more_names(self) -> names.More:
+        """What it adds to families of names, by a team's own catalogue and by lists."""
+        return names.own(self.catalogue, self.listed)
+
+    @property
     def audit(self) -> bool:
         """Whether everything is asked for, however cold or doubtful."""
         return ALL in self.select or ALL in self.extend_select

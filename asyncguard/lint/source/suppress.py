@@ -15,6 +15,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from asyncguard.lint.selectors import find, matches, why_unknown
@@ -87,42 +88,54 @@ def suppressions(source: str, more: Allowances = NO_ALLOWANCES) -> tuple[Suppres
     if silent and not contexts and not marks:
         return ()
     try:
-        return (*_read(source, marks), *(_blocks(source, contexts) if contexts else ()))
+        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+        return (*_read(tokens, marks), *(_blocks(tokens, contexts) if contexts else ()))
     except (tokenize.TokenError, SyntaxError, ValueError):
         return ()
 
 
-def _blocks(source: str, contexts: frozenset[str]) -> Iterator[Suppression]:
+def _blocks(
+    tokens: Iterable[tokenize.TokenInfo], contexts: frozenset[str]
+) -> Iterator[Suppression]:
     """Yield what `with allow_syncs(): ...` and `@allow_syncs()` govern, to the end of the block."""
-    line: list[tokenize.TokenInfo] = []  # the present logical line
-    open_: list[tuple[int, tokenize.TokenInfo, tokenize.TokenInfo]] = []  # with their depths
-    decorated: tuple[tokenize.TokenInfo, tokenize.TokenInfo] | None = None
-    depth, last = 0, 1
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.INDENT:
-            depth += 1
-        elif token.type == tokenize.DEDENT:
-            depth -= 1
-            while open_ and open_[-1][0] > depth:
-                yield _allowance(*open_.pop()[1:], last)
+    lines = list(_logical_lines(tokens))
+    decorator: tuple[tokenize.TokenInfo, tokenize.TokenInfo] | None = None
+    for index, (_, line) in enumerate(lines):
+        first, named = line[0], next((t for t in line if t.string in contexts), None)
+        if first.string == "@":
+            decorator = decorator or (named and (first, named))
+        elif named is not None and "with" in {token.string for token in line[:2]}:
+            yield _allowance(first, named, _end(lines, index))
+        elif decorator is not None:
+            yield _allowance(*decorator, _end(lines, index))
+            decorator = None
+
+
+class _Line(NamedTuple):
+    """One logical line: how deep it is indented, and its tokens."""
+
+    depth: int
+    tokens: list[tokenize.TokenInfo]
+
+
+def _logical_lines(tokens: Iterable[tokenize.TokenInfo]) -> Iterator[_Line]:
+    depth, line = 0, list[tokenize.TokenInfo]()
+    for token in tokens:
+        if token.type in (tokenize.INDENT, tokenize.DEDENT):
+            depth += 1 if token.type == tokenize.INDENT else -1
         elif token.type == tokenize.NEWLINE and line:
-            first, named = line[0], next((t for t in line if t.string in contexts), None)
-            words = {t.string for t in line[:2]}
-            ends = line[-1].string == ":"
-            last = line[-1].end[0]
-            if first.string == "@":
-                decorated = decorated or (named and (first, named))
-            elif "with" in words and named is not None:
-                if ends:
-                    open_.append((depth + 1, first, named))
-                else:
-                    yield _allowance(first, named, last)
-            elif decorated is not None:
-                open_.append((depth + 1, *decorated))
-                decorated = None
+            yield _Line(depth, line)
             line = []
         elif token.type not in (tokenize.NL, tokenize.COMMENT, tokenize.ENDMARKER):
             line.append(token)
+
+
+def _end(lines: Sequence[_Line], index: int) -> int:
+    """Return the last line of the block that a logical line opens, or else its own."""
+    following = islice(lines, index + 1, None)
+    inner = takewhile(lambda line: line.depth > lines[index].depth, following)
+    *_, last = (lines[index], *inner)
+    return last.tokens[-1].end[0]
 
 
 def _allowance(first: tokenize.TokenInfo, named: tokenize.TokenInfo, last: int) -> Suppression:
@@ -150,10 +163,10 @@ def apply(
     return kept, [comment for comment in comments if comment not in used and not comment.foreign]
 
 
-def _read(source: str, marks: Sequence[str]) -> Iterator[Suppression]:
+def _read(tokens: Iterable[tokenize.TokenInfo], marks: Sequence[str]) -> Iterator[Suppression]:
     comments: list[tokenize.TokenInfo] = []
     first = 0  # line on which the present logical line began; 0: between two
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokens:
         if token.type == tokenize.COMMENT:
             comments.append(token)
         elif token.type in (tokenize.NEWLINE, tokenize.NL, tokenize.ENDMARKER):
