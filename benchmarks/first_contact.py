@@ -59,12 +59,65 @@ OFF_STEP = (
 VERDICTS = ("step", "again", "cold", "none", "?")
 # Calls that read, copy or test: wide enough to hold what no linter here knows.
 READS = frozenset(
-    "item cpu tolist numpy asnumpy asscalar get device_get block_until_ready synchronize wait waitall"
-    " wait_to_read nonzero argwhere unique unique_consecutive masked_select bincount histc one_hot"
-    " repeat_interleave equal allclose is_nonzero multinomial cuda barrier from_numpy as_tensor"
-    " tensor array asarray to_local FloatTensor LongTensor copy_ where all_gather_object".split()
+    [
+        "item",
+        "cpu",
+        "tolist",
+        "numpy",
+        "asnumpy",
+        "asscalar",
+        "get",
+        "device_get",
+        "block_until_ready",
+        "synchronize",
+        "wait",
+        "waitall",
+        "wait_to_read",
+        "nonzero",
+        "argwhere",
+        "unique",
+        "unique_consecutive",
+        "masked_select",
+        "bincount",
+        "histc",
+        "one_hot",
+        "repeat_interleave",
+        "equal",
+        "allclose",
+        "is_nonzero",
+        "multinomial",
+        "cuda",
+        "barrier",
+        "from_numpy",
+        "as_tensor",
+        "tensor",
+        "array",
+        "asarray",
+        "to_local",
+        "FloatTensor",
+        "LongTensor",
+        "copy_",
+        "where",
+        "all_gather_object",
+    ]
 )
-CASTS = frozenset("float int bool print str round max min sum any all range format".split())
+CASTS = frozenset(
+    [
+        "float",
+        "int",
+        "bool",
+        "print",
+        "str",
+        "round",
+        "max",
+        "min",
+        "sum",
+        "any",
+        "all",
+        "range",
+        "format",
+    ]
+)
 
 
 def order() -> list[str]:
@@ -134,10 +187,12 @@ def files_of_steps(root: Path) -> Iterator[Path]:
 FRAMEWORKS = ("torch", "mxnet", "jax", "tensorflow", "cupy", "chainer")
 
 
-def draw(root: Path, seed: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def draw(
+    root: Path, seed: str, findings: int, budget: int, least: float | None
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Check a repository and return the lines to judge, with what the key says of each."""
     chosen = random.Random(seed)
-    report = check_paths([root], Settings(cache=False, root=root))
+    report = check_paths([root], Settings(cache=False, root=root, min_probability=least))
     found = sorted(report.findings, key=lambda f: (f.path, f.line, f.column, f.api))
     waits = [finding for finding in found if finding.code[:4] in ("ASG1", "ASG2")]
     everything = check_paths(
@@ -152,13 +207,13 @@ def draw(root: Path, seed: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         row = rows.setdefault((name, line), {"path": name, "line": line, "drawn": {}})
         row["drawn"][drawn] = weight
 
-    sample = chosen.sample(waits, min(FINDINGS, len(waits)))
+    sample = chosen.sample(waits, min(findings, len(waits)))
     for finding in sample:
         add(Path(finding.path), finding.line, "finding", 1.0)
     seen = lines_of(everything.findings)
     files = [*files_of_steps(root)]
     chosen.shuffle(files)
-    taken, budget = 0, LINES
+    taken = 0
     for path in files:
         lines = candidates(path)
         known = lines.sure | seen.get(path, set())
@@ -207,9 +262,11 @@ def lines_of(findings: Iterable[Finding]) -> dict[Path, set[int]]:
     return lines
 
 
-def write_sheet(root: Path, out: Path) -> None:
+def write_sheet(root: Path, options: argparse.Namespace) -> None:
     """Write the sheet and the key of one repository."""
-    listed, summary = draw(root, f"{SEED} {root.name}")
+    seed = f"{SEED} {root.name}"
+    listed, summary = draw(root, seed, options.findings, options.lines, options.least)
+    out: Path = options.out
     out.mkdir(parents=True, exist_ok=True)
     with open(out / f"{root.name}.sheet.tsv", "w", encoding="utf-8", newline="") as stream:
         sheet = csv.writer(stream, delimiter="\t")
@@ -312,6 +369,9 @@ def main() -> int:
     sheet = commands.add_parser("sheet")
     sheet.add_argument("roots", type=Path, nargs="+")
     sheet.add_argument("--out", type=Path, required=True)
+    sheet.add_argument("--findings", type=int, default=FINDINGS, help="to draw")
+    sheet.add_argument("--lines", type=int, default=LINES, help="to draw, about")
+    sheet.add_argument("--least", type=float, help="probability of the findings, not the default's")
     scored = commands.add_parser("score")
     scored.add_argument("round")
     scored.add_argument("sheets", type=Path, nargs="+")
@@ -323,7 +383,7 @@ def main() -> int:
         print("\n".join(f"{n:3} {name}" for n, name in enumerate(order()) if n >= options.first))
     elif options.command == "sheet":
         for root in options.roots:
-            write_sheet(root.resolve(), options.out)
+            write_sheet(root.resolve(), options)
     elif options.command == "score":
         rows = score(options.sheets, options.key)
         for row in rows:
