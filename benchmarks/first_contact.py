@@ -241,11 +241,21 @@ def draw(
             row |= {"code": shown[place].code, "probability": shown[place].probability}
     summary = {
         "repository": root.name,
+        "revision": revision(root),
         "findings": len(waits),
         "files": len([*root.rglob("*.py")]),
         "by code": dict(Counter(f.code for f in waits)),
     }
     return listed, summary
+
+
+def revision(root: Path) -> str:
+    """Return the commit of a checkout, which a file says where there is no history."""
+    said = root / ".commit"
+    if said.is_file():
+        return said.read_text(encoding="utf-8").strip()
+    command = ["git", "-C", str(root), "rev-parse", "--short", "HEAD"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def covered(finding: Finding) -> Iterable[int]:
@@ -300,6 +310,7 @@ def score(sheets: Sequence[Path], keys: Sequence[Path]) -> list[dict[str, Any]]:
         rows.append(
             {
                 "repository": key["repository"],
+                "revision": key["revision"],
                 "findings": key["findings"],
                 "verdicts": {v: findings[v] for v in VERDICTS},
                 "waits": len(waits),

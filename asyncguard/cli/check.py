@@ -146,9 +146,15 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
     result = seen.result
-    notes = [*_note_allowed(result.allowed), *seen.notes]
+    notes = [*_note_tests(result.in_tests), *_note_allowed(result.allowed), *seen.notes]
     findings.show(how, found, result.files_checked, result.hidden, notes, given, seen.accepted)
     return 1 if found and not arguments.exit_zero else 0
+
+
+def _note_tests(number: int) -> Iterator[str]:
+    """Say how many findings stand in unit tests."""
+    if number:
+        yield f"Not shown: {count(number, 'finding')} in unit tests (`tests = \"check\"`)."
 
 
 def _note_allowed(allowed: Sequence[Finding]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from asyncguard.lint.report.refine import refine
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import FEW_FILE, Asked, Cache
 from asyncguard.lint.run.configuration import Configuration
+from asyncguard.lint.run.configured import configuration_files, turned_on
 from asyncguard.lint.run.dealing import chunks_of, processes
 from asyncguard.lint.run.discover import Chosen, choose
 from asyncguard.lint.run.generated import in_sources
@@ -59,6 +60,7 @@ class LintResult(NamedTuple):
     files: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
     allowed: tuple[Finding, ...] = ()  # that the program itself allows, where they stand
+    in_tests: int = 0  # findings in files of unit tests, which the settings leave out
 
 
 def check_source(source: bytes | str, path: str, settings: Settings) -> list[Finding]:
@@ -90,14 +92,16 @@ def check_configured(
             seen = _from(progress, len(linked), chosen)
             with names.extended(settings.more_names):
                 linked.update(analysed(files, settings, seen, others))
-        findings, hidden, allowed = _selected(linked, chosen.files)
+        findings, hidden, allowed, in_tests = _selected(linked, chosen.files)
     errors = tuple(f for f in findings if f.code == facts.UNREADABLE)
     found = tuple(findings)
     skipped = (result.skipped for result in linked.values() if result.skipped)
     notes = (*chosen.notes, *generated(chosen.files, others), *skipped)
     checked = tuple(chosen.files)
     bounds = tuple(sorted({bound for told in linked.values() for bound in told.bounds}))
-    return LintResult(found, len(checked), errors, notes, hidden, checked, bounds, tuple(allowed))
+    return LintResult(
+        found, len(checked), errors, notes, hidden, checked, bounds, tuple(allowed), in_tests
+    )
 
 
 def _others(paths: Sequence[Path | str], chosen: Chosen, configuration: Configuration) -> list[str]:
@@ -146,6 +150,7 @@ class _Selected(NamedTuple):
     findings: list[Finding]
     hidden: int
     allowed: list[Finding]
+    in_tests: int
 
 
 def _selected(linked: Mapping[str, FileResult], settings: Mapping[str, Settings]) -> _Selected:
@@ -155,15 +160,35 @@ def _selected(linked: Mapping[str, FileResult], settings: Mapping[str, Settings]
     chosen = {id(s): chosen_rules(s, codes, default) for s in settings.values()}
     findings: set[Finding] = set()
     allowed: set[Finding] = set()
-    hidden = 0
+    hidden = in_tests = 0
     for path, told in linked.items():
         found, granted = _in_file(path, told, chosen[id(settings[path])], settings[path])
         shown = list(filter(settings[path].shows, found))
         hidden += len(found) - len(shown)
+        if settings[path].skips_tests and _is_of_tests(path, told, settings[path].root):
+            in_tests += len(shown)
+            continue
         place = told.notebook.place if told.notebook is not None else _as_it_stands
         findings.update(map(place, shown))
         allowed.update(map(place, filter(settings[path].shows, granted)))
-    return _Selected(sorted(findings, key=by_place), hidden, sorted(allowed, key=by_place))
+    granted_ones = sorted(allowed, key=by_place)
+    return _Selected(sorted(findings, key=by_place), hidden, granted_ones, in_tests)
+
+
+def _is_of_tests(path: str, told: FileResult, root: Path) -> bool:
+    """Whether a file holds unit tests, or what they share: by its folder, or by its name and them.
+
+    A script may be named `test_net.py` as well, and evaluate a model. Folders above the root of the
+    configuration say nothing.
+    """
+    below = os.path.relpath(path, root)
+    folders, name = os.path.split(below)
+    if folders.startswith(os.pardir):
+        folders = ""
+    return _TESTS(os.path.join(folders, "__init__.py")) or (told.tests and _TESTS(name))
+
+
+_TESTS = names.family("file.test")
 
 
 def _as_it_stands(finding: Finding) -> Finding:
@@ -217,10 +242,9 @@ def analysed(
     """
     asked = options(settings)
     stamps = stamped(others)
-    if others:
-        cache = Cache(settings, (asked, digest(stamps)), files, FEW_FILE)
-    else:
-        cache = Cache(settings, asked, files)
+    beside = configuration_files(files)
+    known_by = asked, digest(stamped(beside)), digest(stamps)
+    cache = Cache(settings, known_by, files, *([FEW_FILE] if others else []))
     if cache.linked is not None:
         progress(len(files), len(files))
         return cache.linked
@@ -240,7 +264,8 @@ def analysed(
             known.update({result.path: result for result in results})
             done += len(results)
             progress(min(done, len(files)), len(files))
-    told = in_sources(linking.link(call_graph.CallGraph(known)))
+    network = call_graph.CallGraph(known, turned_on(beside))
+    told = in_sources(linking.link(network))
     linked = mended({path: told[path] for path in files}, settings.jobs)
     cache.store({path: known[path] for path in files if path not in lost}, linked)
     return linked

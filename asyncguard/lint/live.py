@@ -19,6 +19,7 @@ from asyncguard.lint.program.facts import FileFacts
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Stamp, stamp_of, with_importers
 from asyncguard.lint.run.configuration import Configuration
+from asyncguard.lint.run.configured import configuration_files, turned_on
 from asyncguard.lint.run.discover import is_excluded
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
@@ -69,7 +70,8 @@ class Live:
             checker = worker.Worker(worker.index([path, *others]), options(settings), *seen)
             known = {path: worker.with_deep_stack(partial(checker.check, path, data))}
             known |= self._looked_at(near.paths, checker)
-            told = in_sources(linking.link(call_graph.CallGraph(known)))
+            network = call_graph.CallGraph(known, turned_on(configuration_files([path])))
+            told = in_sources(linking.link(network))
             return select(mended({path: told[path]}, 1, {path: data}), settings)
 
     def _forget(self, settings: Settings) -> None:

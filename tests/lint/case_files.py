@@ -24,7 +24,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.run.settings import Settings, Tests
 from asyncguard.model import Confidence, Device, Finding
 
 CASES = Path(__file__).parent / "cases"
@@ -34,6 +34,7 @@ VALUES: Mapping[str, Callable[[str], object]] = {
     "select": lambda text: tuple(text.split(",")),
     "assume_device": Device,
     "min_confidence": Confidence,
+    "tests": Tests,
 }
 
 

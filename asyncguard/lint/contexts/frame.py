@@ -14,6 +14,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts.nesting import Nesting
+from asyncguard.lint.contexts.options import NOTHING, Asked
 from asyncguard.lint.contexts.variables import Round, Variables
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import (
@@ -48,7 +49,7 @@ from asyncguard.lint.domain.values import (
     without_params,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.evidence.items import of_place
+from asyncguard.lint.evidence.items import of_module, of_place
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.syntax.tree import line_of
 from asyncguard.model import Device, Loop, SyncKind
@@ -234,12 +235,20 @@ class Frame:
             value.role,
             self.nest.why_repeated(),
             if_handed=value.kind == UNKNOWN,
-            standing=frozenset() if via else of_place(point, node, subject, self.function),
+            standing=frozenset() if via else self._standing(point, node, subject),
         )
         if site.params:
             self.reads.append(site)
         if value.kind != UNKNOWN:
             self.sites.append(site)
+
+    def _standing(
+        self, point: SyncPoint, node: cst.CSTNode, subject: cst.CSTNode | None
+    ) -> frozenset[str]:
+        """Return the items of evidence that the place itself gives."""
+        place = of_place(point, node, subject, self.function)
+        where = of_module(self.analysis.module_name)
+        return place | where | self.nest.items
 
     def _has_no_value(self, point: SyncPoint, *, sink: bool) -> bool:
         """Whether what is read is a node of a graph, of which this asks for no value."""
@@ -282,10 +291,10 @@ class Frame:
         self,
         guard: Guard | None,
         omitted: Dependence = INDEPENDENT,
-        switches: frozenset[str] = frozenset(),
+        asked: Asked = NOTHING,
     ) -> _Guarded:
-        """Run a block under a guard, where these parameters are left out and options are on."""
-        return _Guarded(self, guard, omitted, switches)
+        """Run a block under a guard, where these parameters are left out and this was asked."""
+        return _Guarded(self, guard, omitted, asked)
 
     def speculation(self) -> _Speculation:
         """Run something without noting sites."""
@@ -295,25 +304,24 @@ class Frame:
 class _Guarded:
     """Puts a guard on what runs in it; entered far more often than `contextmanager` is made for."""
 
-    __slots__ = ("before", "frame", "guard", "omitted", "opened", "others", "switches")
+    __slots__ = ("asked", "before", "frame", "guard", "omitted", "opened", "others")
 
     def __init__(
-        self, frame: Frame, guard: Guard | None, omitted: Dependence, switches: frozenset[str]
+        self, frame: Frame, guard: Guard | None, omitted: Dependence, asked: Asked
     ) -> None:
-        self.frame, self.guard, self.omitted = frame, guard, omitted
-        self.switches = switches
+        self.frame, self.guard, self.omitted, self.asked = frame, guard, omitted, asked
 
     def __enter__(self) -> None:
         self.before = self.frame.omitted
         if self.omitted:
             self.frame.omitted = self.before | self.omitted
         self.opened = self.frame.nest.guard(self.guard)
-        self.others = self.frame.nest.switches
-        self.frame.nest.switches = self.others | self.switches
+        self.others = self.frame.nest.asked
+        self.frame.nest.asked = self.others | self.asked
 
     def __exit__(self, *error: object) -> None:
         self.frame.omitted = self.before
-        self.frame.nest.switches = self.others
+        self.frame.nest.asked = self.others
         if self.opened:
             self.frame.nest.guards.pop()
 

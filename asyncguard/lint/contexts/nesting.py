@@ -5,10 +5,11 @@ Work is noted for the loop that it is done in, else for the function.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from asyncguard.lint.contexts.options import NOTHING, Asked
 from asyncguard.lint.contexts.repeated import why_repeated
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.hotness import Context
@@ -35,7 +36,7 @@ class Nesting:
     path: str  # of its file
     loops: list[LoopRecord] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
-    switches: frozenset[str] = frozenset()  # options that are on where this is run
+    asked: Asked = NOTHING  # by the conditions around
     work: Work = Work.NONE  # outside its own loops
 
     # ---- contexts
@@ -49,10 +50,10 @@ class Nesting:
         """Return how often the current place executes within its function, and if guarded."""
         index = self._repeating()
         if index < 0:
-            return Context(Loop.NONE, self._guarded(0), self.switches)
+            return Context(Loop.NONE, self._guarded(0), self.asked.switches)
         loop = self.loops[index].kind
         guarded = self._guarded(index + 1 if loop == Loop.STEP else 0)
-        return Context(loop, guarded, self.switches)
+        return Context(loop, guarded, self.asked.switches)
 
     def context_of(self, kind: SyncKind, *, news: bool) -> Context:
         """Return how often a wait of a kind happens here; `news`: text is printed rarely."""
@@ -66,6 +67,11 @@ class Nesting:
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
         measured = _BENCH(self.path) or _BENCH(self.function.name)
         return Context(loop, guarded or measured, switches)
+
+    @property
+    def items(self) -> frozenset[str]:
+        """Return what the conditions and loops around the current place are, as evidence."""
+        return self.asked.shapes | {f"loops.{min(len(self.loops), 2)}"}
 
     def why_repeated(self) -> Reason | None:
         """Return why the current place is repeated within its function, if it is."""
@@ -172,6 +178,26 @@ class Nesting:
             self.loops_over(steps | (Work.CONTAINS_TRAINING if work & Work.UPDATES else 0))
         else:
             self.does(Work.RUNS_MODEL)
+        own = record.transparent or self.function.hook == Loop.STEP  # a part of a step
+        if not own and not work & Work.GRADIENTS:
+            self.runs_what_repeats(work & (Work.REPEATS | Work.CONTAINS_RUNS))
+
+    def repeats(self, names: Collection[str]) -> None:
+        """Note that code here runs a model that these names choose; of a loop's own it is one."""
+        loop = self.enclosing
+        if loop is not None and loop.targets.isdisjoint(names):
+            loop.work |= Work.REPEATS
+
+    def runs_what_repeats(self, work: Work) -> None:
+        """Note that code here runs, once, what runs a model again and again."""
+        depth = len(self.loops)
+        if not work or any(guard.depth >= depth for guard in self.guards):
+            return
+        loop = self.enclosing
+        if loop is not None:
+            loop.work |= Work.CONTAINS_RUNS
+        else:
+            self.work |= Work.CONTAINS_RUNS
 
     def note_batches(self, record: LoopRecord) -> None:
         """Note for what is around a loop that this goes over batches, if it does."""

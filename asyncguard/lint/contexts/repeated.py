@@ -28,7 +28,7 @@ def _over_steps(record: LoopRecord) -> tuple[Provenance, str, str]:
         family = record.source.family if record.source else ""
         return Provenance.LOADER, f"goes over batches{told}", family
     if record.work & Work.RUNS_MODEL:
-        return Provenance.TRAINS, "runs a model, or a step", ""
+        return Provenance.RUNS, "runs a model, or a step", ""
     return Provenance.NAME, "names steps or batches, and does work on the device", COUNTER
 
 

@@ -19,26 +19,28 @@ class Provenance(enum.IntEnum):
 
     CATALOGUE = 0  # the catalogue says what an API returns
     HOOK = 1  # the framework passes it, or enters the function that often
-    TRAINS = 2  # the code runs a training step or a model itself
-    CALL = 3  # a caller passes it, or is hot
-    LOADER = 4  # it is, or goes over, what a loader yields
-    ANNOTATION = 5  # its declared type
-    DOCSTRING = 6  # the type that a docstring gives
-    TYPE_TEST = 7  # `isinstance` or another test of its type
-    USAGE = 8  # the methods called on it, or what it is passed to or combined with
-    ATTRIBUTE = 9  # the attribute that is taken of it, or that it is
-    MOVED = 10  # it is moved to a device
-    OPAQUE = 11  # an unresolved call made it from device values
-    HOT_NAME = 12  # its name, within code that trains
-    NAME = 13  # its name alone
-    ARGUMENT = 14  # an argument of a function that the framework enters
-    GUESS = 15  # mostly so
+    TRAINS = 2  # the code runs a training step itself
+    RUNS = 3  # the loop runs a model, whatever it goes over
+    CALL = 4  # a caller passes it, or is hot
+    LOADER = 5  # it is, or goes over, what a loader yields
+    ANNOTATION = 6  # its declared type
+    DOCSTRING = 7  # the type that a docstring gives
+    TYPE_TEST = 8  # `isinstance` or another test of its type
+    USAGE = 9  # the methods called on it, or what it is passed to or combined with
+    ATTRIBUTE = 10  # the attribute that is taken of it, or that it is
+    MOVED = 11  # it is moved to a device
+    OPAQUE = 12  # an unresolved call made it from device values
+    HOT_NAME = 13  # its name, within code that trains
+    NAME = 14  # its name alone
+    ARGUMENT = 15  # an argument of a function that the framework enters
+    GUESS = 16  # mostly so
 
 
 STRENGTH: Mapping[Provenance, int] = {
     Provenance.CATALOGUE: HIGH,
     Provenance.HOOK: HIGH,
     Provenance.TRAINS: HIGH,
+    Provenance.RUNS: HIGH,
     Provenance.CALL: HIGH,
     Provenance.LOADER: HIGH,
     Provenance.ANNOTATION: HIGH,

@@ -30,6 +30,8 @@ class Work(enum.IntFlag):
     MAKES_OPTIMIZER = 256  # which no step does
     CONTAINS_BATCHES = 512  # a loop over batches, or parts of its data
     CONTAINS_GRADIENTS = 1024  # a loop over steps that asks for gradients, in each
+    REPEATS = 2048  # runs one model in each round, and no member of what it goes over
+    CONTAINS_RUNS = 4096  # such a loop: a generation, a sampling, a search
 
     STEP = GRADIENTS | TRAINS | UPDATES
     LOOPS = CONTAINS_STEPS | CONTAINS_BATCHES | CONTAINS_GRADIENTS
@@ -42,7 +44,14 @@ class Work(enum.IntFlag):
         return _WORK[int.__or__(self, other)]
 
 
-_WORK = [Work(number) for number in range(2 * max(Work))]
+class _Members(dict[int, Work]):
+    """The members, and their sums as they are asked for."""
+
+    def __missing__(self, number: int) -> Work:
+        return self.setdefault(number, Work(number))
+
+
+_WORK = _Members()
 
 
 class LoopShape(NamedTuple):
@@ -111,6 +120,11 @@ TABLE = (
     Row("it trains, or goes over batches", _runs_steps, Loop.STEP),
     Row("it contains steps", lambda shape, work: work & Work.CONTAINS_STEPS, Loop.EPOCH),
     Row("it names epochs", lambda shape, work: shape.names_epochs, Loop.EPOCH),
+    Row(
+        "it runs what runs a model in each of its steps",
+        lambda shape, work: work & Work.CONTAINS_RUNS,
+        Loop.EPOCH,
+    ),
     Row("it runs a model", lambda shape, work: work & Work.RUNS_MODEL, Loop.STEP),
     Row(
         "it names steps, and works",

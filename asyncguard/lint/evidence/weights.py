@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -47,6 +48,21 @@ def weighed(finding: Finding) -> Finding:
     if f"{ENTRY}{Confidence.LOW.value}" in evidence:
         words = Confidence.LOW  # the catalogue reports it on request alone
     return replace(finding, evidence=evidence, probability=found, confidence=words)
+
+
+def of_way(callers: Sequence[str]) -> Iterator[str]:
+    """Yield what the callers on the way to a place tell: how many there are, and their names."""
+    yield f"calls.{min(len(callers), 3)}"
+    for caller in callers:
+        yield from words("caller", caller)
+
+
+def words(about: str, name: str) -> Iterator[str]:
+    """Yield an item for each word in a name: `log_images` and `LogImages` have two."""
+    return (f"{about}.{word.lower()}" for word in _WORD.findall(name))
+
+
+_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])")
 
 
 def in_words(probability: float) -> Confidence:

@@ -12,7 +12,7 @@ from asyncguard.lint.domain.values import SYMBOL, Value
 
 def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
     """Execute statements in order; return whether the end is reached."""
-    opened, switches = len(frame.nest.guards), frame.nest.switches
+    opened, asked = len(frame.nest.guards), frame.nest.asked
     falls_through = True
     frame.blocks.append((body, 0))
     for index, statement in enumerate(body):
@@ -23,7 +23,7 @@ def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
             break
     frame.blocks.pop()
     del frame.nest.guards[opened:]
-    frame.nest.switches = switches
+    frame.nest.asked = asked
     return falls_through
 
 

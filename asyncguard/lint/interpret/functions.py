@@ -32,6 +32,7 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     HOST,
     HOST_ARRAY,
+    MODEL,
     UNKNOWN,
     UNKNOWN_VALUE,
     Place,
@@ -53,7 +54,7 @@ from asyncguard.lint.interpret.reads_of_calls import reads_of_call
 from asyncguard.lint.interpret.ruling_out import ruling_out
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.syntax.tree import dotted, names_in
 from asyncguard.model import Loop
 
 
@@ -68,6 +69,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     _note_decorated(frame, callee, arguments)
     summary = frame.analysis.summary_for(info)
     _note_work(frame, summary)
+    _note_runs(frame, node, info, arguments, summary)
     moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
     bound = bind_arguments(info, arguments, callee.element)
     learn_from_function(frame, info, arguments, bound)
@@ -192,6 +194,18 @@ def _note_work(frame: Frame, summary: Summary) -> None:
     frame.nest.loops_over(summary.work & Work.CONTAINS_TRAINING)
     if summary.work & Work.STEPS_ENVIRONMENT:
         note_act(frame)
+
+
+def _note_runs(
+    frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Arguments, summary: Summary
+) -> None:
+    """Note that what is called runs a model, or a loop of its own in which it does so."""
+    if info.hook == Loop.STEP and summary.work & Work.CONTAINS_RUNS:
+        return  # a part of each step, whatever it goes over
+    frame.nest.runs_what_repeats(summary.work & Work.CONTAINS_RUNS)
+    if summary.work & Work.RUNS_MODEL:
+        members = (names_in(a.node) for a in arguments if a.value.kind == MODEL)
+        frame.nest.repeats(names_in(node.func).union(*members))
 
 
 _RUNS = family("function.runs_steps")

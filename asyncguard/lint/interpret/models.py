@@ -41,7 +41,7 @@ from asyncguard.lint.interpret.learning import learn_from_layer
 from asyncguard.lint.interpret.opaque import ACTS
 from asyncguard.lint.interpret.placement import NOTHING
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.syntax.tree import dotted, names_in
 
 
 def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
@@ -51,6 +51,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if callee.role == Role.GRADIENT_FUNCTION:
         frame.nest.does(Work.GRADIENTS)
     frame.nest.does(Work.RUNS_MODEL)
+    frame.nest.repeats(names_in(node.func))
     _note_choices(frame, callee, arguments)
     _note_splatted(frame, callee, arguments)
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
@@ -249,6 +250,8 @@ def note_run(frame: Frame, owner: Value, method: str) -> None:
     """
     if _RUNS(method) and (owner.kind == SUPER or _RUNS(frame.function.name)):
         frame.nest.contains(Work.CONTAINS_STEPS)
+    elif _RUNS(method) and owner.kind == MODEL:
+        frame.nest.runs_what_repeats(Work.CONTAINS_RUNS)
 
 
 _RUNS, _TOKENIZES = family("function.runs_steps"), family("function.tokenizes")

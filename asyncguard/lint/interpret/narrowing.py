@@ -12,7 +12,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.conditions import guards_of_parts, operands
 from asyncguard.lint.contexts.frame import Frame, evaluate
-from asyncguard.lint.contexts.options import switches_of
+from asyncguard.lint.contexts.options import asked_by
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.type_tests import ANY_ARRAY, TypeTest, type_test
 from asyncguard.lint.contexts.variables import UNCHANGED
@@ -71,7 +71,7 @@ def _truth_of_parts(frame: Frame, node: cst.BooleanOperation) -> None:
     parts = operands(node)
     truth(frame, parts[0])
     decided = [*accumulate((guarded_by_truth(frame, part, holds) for part in parts[:-1]), or_)]
-    options = [*accumulate((switches_of(part, holds) for part in parts[:-1]), or_)]
+    options = [*accumulate((asked_by(part, holds) for part in parts[:-1]), or_)]
     guards = guards_of_parts(frame, node)
     with _supposing(frame):
         for known, part, asked, on in zip(parts, parts[1:], decided, options, strict=False):

@@ -10,7 +10,7 @@ import libcst as cst
 from asyncguard.lint.contexts.conditions import IDENTITY, guard_of
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
-from asyncguard.lint.contexts.options import switches_of
+from asyncguard.lint.contexts.options import asked_by
 from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
@@ -305,11 +305,11 @@ def conditional(frame: Frame, node: cst.IfExp) -> Value:
             guarded_by_omission(frame, node.test, operator) for operator in (cst.Is, cst.IsNot)
         )
         asked = [guarded_by_test(frame, node.test, holds) for holds in (True, False)]
-        with frame.guarded(guard_true, omitted.where | asked[0], switches_of(node.test, True)):
+        with frame.guarded(guard_true, omitted.where | asked[0], asked_by(node.test, True)):
             chosen = evaluate(frame, node.body)
         fork.take()
         narrow(frame, node.test, False)
-        with frame.guarded(guard_false, given.where | asked[1], switches_of(node.test, False)):
+        with frame.guarded(guard_false, given.where | asked[1], asked_by(node.test, False)):
             other = evaluate(frame, node.orelse)
         fork.take()
     if chosen.kind == other.kind == SYMBOL:

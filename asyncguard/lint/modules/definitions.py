@@ -93,7 +93,7 @@ class Definitions(Scope):
                     note_hint(cls.hints, path, hint)
         else:
             scan(info, self.knowledge, self.frameworks)
-        info.hook = hook_of(info, self, self.outline)
+        info.hook = hook_of(info, self, self.outline).often
         self.functions.append(info)
         self.by_node[id(node)] = info
         return info

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from asyncguard.lint.contexts.nesting import is_test
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
@@ -29,25 +30,34 @@ _COUNTS = family("role.counts")  # whose `step` works on numbers of the host
 _EXPORTS = family("file.exporter")  # whose models are traced, and run elsewhere
 
 
-def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
+class Hooked(NamedTuple):
+    """How often a framework enters a function, and what tells that."""
+
+    often: Loop
+    by: str = ""  # the kind of evidence: `listed`, `takes`, `items`, `shaped`
+
+
+def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Hooked:
     """Return how often a framework enters a function of a file."""
     outlined = info.outlined
     taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
     if _is_nobodys(info, scope):
-        return Loop.NONE
+        return Hooked(Loop.NONE)
     knowledge = scope.knowledge
     names = _hook_names(info, taken, scope, outline)
     is_cold = _is_listed(knowledge.cold_functions, names, scope)
     if is_cold and info.name not in knowledge.cold_functions:
-        return Loop.EPOCH  # of this kind of class, whatever others do
-    if _is_listed(knowledge.hot_functions, names, scope) or knowledge.enters(taken):
-        return Loop.STEP
+        return Hooked(Loop.EPOCH)  # of this kind of class, whatever others do
+    if _is_listed(knowledge.hot_functions, names, scope):
+        return Hooked(Loop.STEP, "listed")
+    if knowledge.enters(taken):
+        return Hooked(Loop.STEP, "takes")
     if outlined is not None and outlined.uploads and _gives_items(info):
-        return Loop.STEP
+        return Hooked(Loop.STEP, "items")
     eager = outlined if _is_eager(scope) else None
     if eager is not None and outline.is_step(eager, of_model=_is_own_loss(info, outline)):
-        return Loop.STEP
-    return Loop.EPOCH if is_cold else Loop.NONE
+        return Hooked(Loop.STEP, "shaped")
+    return Hooked(Loop.EPOCH if is_cold else Loop.NONE)
 
 
 def entered(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
@@ -67,6 +77,16 @@ def entered(info: FunctionInfo, scope: Scope, outline: Outline) -> Loop:
         rounds = info.hook == Loop.STEP and not _ACTS(info.name)
         return Loop.EPOCH if rounds else info.hook
     return Loop.STEP if info.hook == Loop.NONE and _names_step(info, scope, outline) else info.hook
+
+
+def entered_by(info: FunctionInfo, often: Loop, scope: Scope, outline: Outline) -> str:
+    """Return the kind of evidence that a function is entered so often."""
+    if often == info.hook:
+        return hook_of(info, scope, outline).by or "decorated"
+    if tells_by_names(info, often):
+        return "named"
+    work = info.summary.work if info.summary is not None else Work.NONE
+    return "acts" if work & Work.STEPS_ENVIRONMENT and not work & Work.TRAINS else "trains"
 
 
 def tells_by_names(info: FunctionInfo, often: Loop) -> bool:

@@ -23,10 +23,13 @@ _TESTS = family("file.test")
 class CallGraph:
     """Who calls whom in files, and how often each function is entered; by the files' paths."""
 
-    def __init__(self, facts: Mapping[str, FileFacts]) -> None:
+    def __init__(
+        self, facts: Mapping[str, FileFacts], turned_on: frozenset[str] = frozenset()
+    ) -> None:
+        """`turned_on`: the options that configuration files turn on, by name."""
         self.facts = facts
         files = facts.values()
-        self.off = _left_off(files)
+        self.off = _left_off(files) - turned_on
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         above = classes_above(files)
         self._above = above
@@ -53,7 +56,7 @@ class CallGraph:
             del self.hooks[key]
         for key in self.fallbacks & self.hooks.keys():
             self.hooks[key] = min(self.hooks[key], Hotness.RARE)
-        self.hooked = {(hook.path, hook.function): hook.why for hook in hooks}
+        self.hooked = {(hook.path, hook.function): hook for hook in hooks}
         self.entered = self._entries()
 
     def _decided(self, call: Call) -> Call:

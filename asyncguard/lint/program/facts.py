@@ -112,6 +112,7 @@ class Hook(NamedTuple):
     loop: Loop
     why: str = ""  # a clause
     named: bool = False  # names alone say so: what calls it in sight may know better
+    by: str = ""  # the kind of evidence
 
 
 class Decorated(NamedTuple):
@@ -171,6 +172,7 @@ class FileResult(NamedTuple):
     silenced: frozenset[tuple[int, str]] = frozenset()
     bounds: tuple[str, ...] = ()
     skipped: str = ""
+    tests: bool = False  # it defines unit tests
 
 
 UNREADABLE = "ASG000"

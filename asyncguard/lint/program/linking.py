@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.domain.hotness import Context, Hotness
-from asyncguard.lint.evidence.weights import weighed
+from asyncguard.lint.evidence.weights import of_way, weighed
 from asyncguard.lint.labels import IN_EVERY_STEP
 from asyncguard.lint.names import family
 from asyncguard.lint.program.call_graph import CallGraph
@@ -49,6 +49,7 @@ def link(network: CallGraph) -> dict[str, FileResult]:
             frozenset((c.by.line, c.finding.code) for c in silenced if c.by and c.by.path == path),
             facts.bounds,
             facts.skipped,
+            any(_TEST_CASE(each.qualname) for each in facts.defined),
         )
         for path, facts in files.items()
     }
@@ -90,7 +91,9 @@ def _in_contexts(
         hot = in_context(finding, level)
         if hot is not finding:
             inside = tuple(why for why in finding.reasons if why.about != PLACE)
-            hot = replace(hot, reasons=inside + ways.to(function, levels))
+            way = ways.to(function, levels)
+            items = finding.evidence and (*finding.evidence, *of_way(way.callers))
+            hot = replace(hot, reasons=inside + way.reasons, evidence=items)
         yield candidate, hot
 
 

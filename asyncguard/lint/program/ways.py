@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import NamedTuple
 
 from asyncguard.lint.domain.explained import PLACE, said
 from asyncguard.lint.domain.hotness import Hotness
 from asyncguard.lint.program.call_graph import CallGraph
-from asyncguard.lint.program.facts import Call, FunctionId
+from asyncguard.lint.program.facts import Call, FunctionId, Hook
 from asyncguard.model import FindingReason
 
-Way = tuple[FindingReason, ...]
+
+class Way(NamedTuple):
+    """Why a function is entered in every step, from it outwards, and the callers on the way."""
+
+    reasons: tuple[FindingReason, ...] = ()
+    callers: tuple[str, ...] = ()  # their names; of a module ""
 
 
 class Ways:
@@ -25,7 +31,7 @@ class Ways:
         """Return why a function is entered as often as these levels say, from it outwards."""
         level = levels.get(function, Hotness.COLD)
         if level == Hotness.COLD:
-            return ()
+            return Way()
         key = function, level
         if key not in self._found:
             self._found[key] = self._search(function, level)
@@ -45,17 +51,18 @@ class Ways:
         paths: list[tuple[FunctionId, tuple[Call, ...]]] = [(function, ())]
         for current, path in paths:
             if self._network.hooks.get(current, Hotness.COLD) >= level:
-                return (*_links(path), _hook(self._network.hooked[current], current))
+                hook = _hook(self._network.hooked[current])
+                return _way(path, hook)
             for call in sorted(self._incoming.get(current, ()), key=_order):
                 caller = call.caller_path, call.caller
                 at_once = self._network.level(call, Hotness.COLD) >= level
                 if at_once:
-                    return (*_links((*path, call)), _loop(call))
+                    return _way((*path, call), _loop(call))
                 entered = self._network.entered.get(caller, Hotness.COLD)
                 if caller not in seen and self._network.level(call, entered) >= level:
                     seen.add(caller)
                     paths.append((caller, (*path, call)))
-        return ()
+        return Way()
 
 
 def _order(call: Call) -> tuple[str, int, str, str, bool]:
@@ -63,8 +70,12 @@ def _order(call: Call) -> tuple[str, int, str, str, bool]:
     return call.caller_path, call.line, call.caller, loop.value, guarded
 
 
-def _links(calls: tuple[Call, ...]) -> Way:
-    return tuple(
+def _way(calls: tuple[Call, ...], start: FindingReason) -> Way:
+    return Way((*_links(calls), start), tuple(_last(call.caller) for call in calls))
+
+
+def _links(calls: tuple[Call, ...]) -> Iterator[FindingReason]:
+    return (
         FindingReason(
             PLACE,
             f"`{_last(call.callee)}` is called by `{_last(call.caller) or 'the module'}`",
@@ -83,8 +94,8 @@ def _loop(call: Call) -> FindingReason:
     return FindingReason(PLACE, text, call.caller_path, call.line, kind="call")
 
 
-def _hook(text: str, function: FunctionId) -> FindingReason:
-    return FindingReason(PLACE, text, function[0], kind="hook")
+def _hook(hook: Hook) -> FindingReason:
+    return FindingReason(PLACE, hook.why, hook.path, kind=f"hook.{hook.by}")
 
 
 def _last(qualname: str) -> str:

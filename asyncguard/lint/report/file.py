@@ -15,7 +15,7 @@ from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.fallbacks import is_fallback
-from asyncguard.lint.modules.hooks import tells_by_names
+from asyncguard.lint.modules.hooks import entered_by, tells_by_names
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.program.definitions import is_distinctive
 from asyncguard.lint.program.facts import (
@@ -215,7 +215,8 @@ def _hooks(analysis: FileAnalysis) -> Iterator[Hook]:
         often = analysis.entered(info)
         if often != Loop.NONE:
             why, named = _why_entered(info, often), tells_by_names(info, often)
-            yield Hook(analysis.path, info.qualname, often, why, named)
+            by = entered_by(info, often, analysis, analysis.outline)
+            yield Hook(analysis.path, info.qualname, often, why, named, by)
 
 
 def _why_entered(info: FunctionInfo, often: Loop) -> str:

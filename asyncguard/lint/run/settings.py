@@ -7,6 +7,7 @@ from a directory; `read_settings` reads the file that is named. Everything after
 
 from __future__ import annotations
 
+import enum
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,13 @@ DEFAULT_EXCLUDE = (
 )
 
 
+class Tests(enum.Enum):
+    """What a check reports of files of unit tests, where no program runs its steps."""
+
+    SKIP = "skip"
+    CHECK = "check"
+
+
 @dataclass(frozen=True)
 class Settings:
     """The rules, files and contexts of one run.
@@ -55,6 +63,7 @@ class Settings:
     guarded: bool = False  # report guarded sites as well
     min_confidence: Confidence = Confidence.MEDIUM
     min_probability: float | None = None  # in place of it: that a place waits, 0 to 1
+    tests: Tests = Tests.SKIP  # what is reported of unit tests
     assume_device: Device = Device.WRITTEN
     baseline: Path | None = None  # the file of accepted findings
     catalogue: tuple[Addition, ...] = ()  # a team's own helpers, loaders, steps and names
@@ -83,6 +92,11 @@ class Settings:
     def audit(self) -> bool:
         """Whether everything is asked for, however cold or doubtful."""
         return ALL in self.select or ALL in self.extend_select
+
+    @property
+    def skips_tests(self) -> bool:
+        """Whether findings in files of unit tests are left out."""
+        return self.tests is Tests.SKIP and not self.audit
 
     def shows(self, finding: Finding) -> bool:
         """Whether a finding is hot and likely enough to be reported (its rule aside)."""
@@ -252,6 +266,11 @@ def probability(value: Any) -> float:
     return float(value)
 
 
+def _tests(value: Any) -> Tests:
+    found: Tests = _one_of(Tests, value)
+    return found
+
+
 def _device(value: Any) -> Device:
     device: Device = _one_of(Device, value)
     return device
@@ -306,6 +325,7 @@ _READERS = {
     "guarded": _bool,
     "min-confidence": _confidence,
     "min-probability": probability,
+    "tests": _tests,
     "assume-device": _device,
     "baseline": _path,
     "catalogue": _strings,
@@ -338,6 +358,8 @@ DOCUMENTED = {
     "min-probability": "In place of `min-confidence`: report what waits with at least this "
     "probability, 0 to 1. Each finding states its own; the default is medium confidence, from "
     "where nine of ten findings are true in programs that the weights were not fitted on.",
+    "tests": "What to report of files of unit tests: `skip` (nothing; the summary says how many "
+    "findings there are) or `check`.",
     "assume-device": "Where values are: `as-written` (models on an accelerator, tensors where "
     "their factories say), `accelerator` (tensors made without a device too), `cpu` (nothing of "
     "PyTorch, Chainer and CuPy waits).",

@@ -59,7 +59,8 @@ def _project(folder: Path, configuration: Configuration) -> list[str]:
 
     All paths start from the root of the file system.
     """
-    for root in (_root(folder), package(folder)):
+    above = root_of(str(folder))
+    for root in (Path(above) if above else None, package(folder)):
         if root is not None:
             try:
                 found = list(choose([root], configuration).files)
@@ -70,15 +71,14 @@ def _project(folder: Path, configuration: Configuration) -> list[str]:
     return [str(path) for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES]
 
 
-def _root(folder: Path) -> Path | None:
+def root_of(folder: str) -> str | None:
     """Return the nearest folder at or above one that holds a project."""
-    ends = {Path(folder.anchor), Path(os.path.expanduser("~"))}
-    for above in (folder, *folder.parents):
-        if above in ends:
-            return None
-        if any((above / marker).exists() for marker in MARKERS):
-            return above
-    return None
+    above, name = os.path.split(folder)
+    if not name or folder == os.path.expanduser("~"):
+        return None
+    if any(os.path.exists(os.path.join(folder, marker)) for marker in MARKERS):
+        return folder
+    return root_of(above)
 
 
 def package(folder: Path) -> Path | None:

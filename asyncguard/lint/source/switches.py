@@ -27,6 +27,8 @@ def switches(tree: ast.Module) -> Switches:
     off: set[str] = set()
     on: set[str] = set()
     for node in ast.walk(tree):
+        for name, default in _declared(node) if isinstance(node, ast.Call) else ():
+            (off if _is_off(default) else on).add(name)
         for name, value in _given(node):
             if _is_off(value):
                 if not isinstance(node, (ast.Call, ast.Dict)):
@@ -42,50 +44,78 @@ def _given(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         case ast.arguments():
             positional = [*node.posonlyargs, *node.args]
             defaults = zip(reversed(positional), reversed(node.defaults), strict=False)
-            yield from ((argument.arg, value) for argument, value in defaults)
             named = zip(node.kwonlyargs, node.kw_defaults, strict=True)
-            yield from ((argument.arg, value) for argument, value in named if value is not None)
+            for argument, value in (*defaults, *named):
+                if value is not None and not _is_array(argument.annotation):
+                    yield argument.arg, value
         case ast.Assign():
             for target in node.targets:
                 if name := _last(target):
                     yield name, node.value
-        case ast.AnnAssign(value=ast.expr() as value):
-            if name := _last(node.target):
+        case ast.AnnAssign(value=ast.expr() as value, annotation=annotation):
+            if (name := _last(node.target)) and not _is_array(annotation):
                 yield name, value
         case ast.AugAssign():
             if name := _last(node.target):
                 yield name, node
         case ast.Call():
             yield from ((k.arg, k.value) for k in node.keywords if k.arg is not None)
-            yield from _of_parser(node)
         case ast.Dict():
             for key, value in zip(node.keys, node.values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     yield key.value, value
 
 
-def _of_parser(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the option that a call declares to a parser, with its default."""
-    names = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    option = next((name for name in names if name.startswith("--")), "")
-    default = next((k.value for k in call.keywords if k.arg == "default"), None)
+def _declared(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the option that a call declares to a parser of a command line, with its default.
+
+    `add_argument("--debug", action="store_true")`, `click.option("--rate", default=0)`, and
+    `DEFINE_bool("debug", False, ...)`.
+    """
+    name = _last(call.func)
+    words = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    keywords = {k.arg: k.value for k in call.keywords if k.arg}
+    if name.startswith("DEFINE_"):
+        if words and len(call.args) > 1:
+            yield words[0], call.args[1]
+        return
+    option = next((word for word in words if word.startswith("--")), "")
+    action = keywords.get("action")
+    default = keywords.get("default")
+    if default is None and isinstance(action, ast.Constant):
+        default = _BY_ACTION.get(str(action.value))
     if option and default is not None:
-        yield option.lstrip("-").replace("-", "_"), default
+        kept = keywords.get("dest")
+        dest = kept.value if isinstance(kept, ast.Constant) else option
+        yield str(dest).lstrip("-").replace("-", "_"), default
 
 
-def _last(target: ast.expr) -> str:
+_BY_ACTION = {"store_true": ast.Constant(False), "store_false": ast.Constant(True)}
+
+
+def _is_array(annotation: ast.AST | None) -> bool:
+    """Whether a type is one of arrays, `None` or not: that is data, and no option."""
+    names = (_last(node) for node in ast.walk(annotation)) if annotation is not None else ()
+    return any(name.lower().endswith(("array", "tensor")) for name in names)
+
+
+def _last(target: ast.AST) -> str:
     match target:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
     return ""
 
 
+_FIELDS = frozenset({"field", "Field", "Option", "Argument", "ib", "attrib"})
+
+
 def _is_off(value: ast.AST) -> bool:
     match value:
         case ast.Constant(value=constant):
             return not constant and not isinstance(constant, (str, bytes))
-        case ast.Call(func=ast.Name(id="field"), keywords=keywords):
-            return any(k.arg == "default" and _is_off(k.value) for k in keywords)
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _FIELDS:
+            default = [k.value for k in value.keywords if k.arg == "default"] or value.args[:1]
+            return any(map(_is_off, default))
     return False
 
 

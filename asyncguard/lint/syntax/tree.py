@@ -138,6 +138,11 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
+def names_in(node: cst.CSTNode) -> frozenset[str]:
+    """Return the plain names in a piece of code."""
+    return frozenset(n.value for n in walk(node) if type(n) is cst.Name)
+
+
 def walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """Yield `node` and all code below it, in no particular order."""
     stack = [node]

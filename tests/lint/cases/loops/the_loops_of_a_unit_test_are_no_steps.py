@@ -1,4 +1,5 @@
 # path: tests/test_loader.py
+# settings: tests=check
 import torch
 
 

@@ -15,4 +15,4 @@ class Evaluator:
 
     def _generate(self, context):
         with torch.no_grad():
-            return self.model.generate(input_ids=context)
+            return self.model(input_ids=context)

@@ -1,0 +1,75 @@
+"""The options that a project's configuration files and launch scripts turn on, by their names.
+
+They stand beside the code: YAML, JSON, TOML and INI files, whose keys are options, and shell
+scripts, whose commands hand them. Each is read line by line: what a key is nested in says nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from asyncguard.lint.run.settings import DEFAULT_EXCLUDE
+from asyncguard.lint.run.surroundings import root_of
+
+KEYS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg")
+COMMANDS = (".sh", ".bash", ".slurm", ".sbatch")
+MOST = 2_000  # files of a project
+MOST_OF_ONE = 200_000  # bytes
+_KEY = re.compile(r"""^\s*(?:- )?["']?([A-Za-z_][\w.-]*)["']?\s*[:=]\s*([^\s,#][^,#]*)""", re.M)
+_OFF = frozenset({"false", "no", "off", "none", "null", "~", "0", "0.0", "[]", "{}", "''", '""'})
+
+
+def configuration_files(checked: Iterable[str]) -> list[str]:
+    """Return the files beside those that are checked which may turn options on, sorted."""
+    folders = {os.path.dirname(os.path.abspath(path)) for path in checked}
+    roots = {root_of(folder) for folder in folders} - {None}
+    if alone := [folder for folder in folders if root_of(folder) is None]:
+        roots.add(os.path.commonpath(alone))
+    found: list[str] = []
+    for root in sorted(filter(None, roots)):
+        if not any(root != other and Path(root).is_relative_to(other) for other in roots if other):
+            found += _below(root)
+    return sorted(found)[:MOST]
+
+
+def _below(root: str) -> Iterator[str]:
+    for folder, below, names in os.walk(root):
+        below[:] = [n for n in below if not n.startswith(".") and n not in DEFAULT_EXCLUDE]
+        yield from (os.path.join(folder, n) for n in names if n.endswith((*KEYS, *COMMANDS)))
+
+
+def turned_on(paths: Iterable[str]) -> frozenset[str]:
+    """Return the names of the options that these files give anything but nothing."""
+    found: set[str] = set()
+    for path in paths:
+        try:
+            if os.path.getsize(path) > MOST_OF_ONE:
+                continue  # data
+            with open(path, encoding="utf-8", errors="replace") as stream:
+                text = stream.read()
+        except OSError:
+            continue  # it turns on what it can be read for: nothing
+        given = _of_commands(text) if path.endswith(COMMANDS) else _KEY.findall(text)
+        found.update(
+            _last(name) for name, value in given if value.strip("\"' ;").lower() not in _OFF
+        )
+    return frozenset(found)
+
+
+def _of_commands(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the options that commands hand: `--debug`, `--rate 0.1`, `model.debug=true`."""
+    for line in text.replace("\\\n", " ").split("\n"):
+        words = line.split()
+        for word, following in zip(words, [*words[1:], ""], strict=False):
+            name, equals, value = word.lstrip("-+").partition("=")
+            if equals:
+                yield name, value or "null"
+            elif word.startswith("--"):
+                yield name, "on" if following.startswith("-") or not following else following
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2].replace("-", "_")
