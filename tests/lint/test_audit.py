@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from asyncguard.lint.check import check_paths
-from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.run.settings import Settings, Tests
 from asyncguard.model import Finding
 from tests.lint.case_files import CASES, all_cases
 from tests.lint.programs import Programs
 
-DEFAULT = Settings(cache=False, jobs=1)
+DEFAULT = Settings(cache=False, jobs=1, tests=Tests.CHECK)
 
 
 def audit(settings: Settings) -> Settings:

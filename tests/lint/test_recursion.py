@@ -95,7 +95,8 @@ def described(findings: Iterable[Finding], folder: Path, names: Names) -> list[s
     """Return every field of the findings, with the files' roles in the place of their names.
 
     The places that reach one are listed by file name, so they are put in the order of the roles. Of
-    reasons that are equally strong the one of the first file is shown, so only their sorts count.
+    reasons that are equally strong the one of the first file is shown, so only their sorts count. The
+    words in a file's name are evidence.
     """
     text = "\n".join(json.dumps(finding.to_dict()) for finding in findings)
     text = text.replace(f"{folder}/", "")
@@ -105,6 +106,7 @@ def described(findings: Iterable[Finding], folder: Path, names: Names) -> list[s
     for row in rows:
         row["reached_from"].sort(key=json.dumps)
         row["reasons"] = sorted({why["about"] for why in row["reasons"]})
+        row["evidence"] = [item for item in row["evidence"] if not item.startswith("file.")]
     return sorted(map(json.dumps, rows))
 
 

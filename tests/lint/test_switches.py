@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
 import pytest
 
-from asyncguard.lint.source.switches import switches
+from asyncguard.lint.check import check_paths
+from asyncguard.lint.run.configured import configuration_files, turned_on
+from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.source.switches import NOT, settled, switches
 
 
 def left_off(source: str) -> set[str]:
-    found = switches(ast.parse(source))
-    return set(found.off - found.on)
+    return {name for name in settled([switches(ast.parse(source))]) if not name.startswith("not ")}
 
 
 @pytest.mark.parametrize(
@@ -56,3 +59,79 @@ def test_anything_else_turns_it_on(source: str) -> None:
 
 def test_a_text_is_no_option() -> None:
     assert left_off("name = ''\ndef f(x=b''): ...") == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "p.add_argument('--debug', action='store_true')",
+        "p.add_argument('--debug', default=False, type=bool)",
+        "p.add_argument('--quiet', dest='debug', action='store_true')",
+        "@click.option('--debug', default=False)\ndef f(debug): ...",
+        "flags.DEFINE_bool('debug', False, 'Say more.')",
+        "def f(debug: bool = typer.Option(False)): ...",
+    ],
+)
+def test_the_default_of_a_command_line_leaves_it_off(source: str) -> None:
+    assert left_off(source) == {"debug"}
+
+
+def test_what_is_declared_as_an_array_is_data_and_no_option() -> None:
+    assert left_off("def f(x: torch.Tensor | None = None, debug=None): ...") == {"debug"}
+
+
+@pytest.mark.parametrize(
+    ("source", "stays"),
+    [
+        ("def f(clip=True): ...", True),
+        ("p.add_argument('--no-clip', dest='clip', action='store_false')", True),
+        ("def f(clip=True): ...\nf(clip=True)", True),
+        ("def f(clip=True): ...\nf(clip=False)", False),
+        ("def f(clip=True): ...\nf(clip=args.c)", False),
+        ("def f(clip=True): ...\nclass C:\n    clip: bool = False", False),
+    ],
+)
+def test_an_option_stays_on_that_is_true_wherever_it_is_given(source: str, stays: bool) -> None:
+    assert (f"{NOT}clip" in settled([switches(ast.parse(source))])) is stays
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "changed"),
+    [
+        ("a.yaml", "model:\n  debug: true\n", {"debug"}),
+        ("a.yaml", "- debug: false  # true\n", {"not debug"}),
+        ("a.json", '{"debug": 3,\n "rate": 0.0}', {"debug", "not debug"}),
+        ("a.toml", "debug = true\n", {"debug"}),
+        ("a.sh", "python train.py --debug --rate 0.1 \\\n  model.clip=false\n", {"debug", "rate", "not rate", "not clip"}),
+        ("a.md", "debug: true\n", set()),
+    ],
+)  # fmt: skip
+def test_configuration_files_change_options(
+    name: str, text: str, changed: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / name).write_text(text)
+    (tmp_path / "pkg").mkdir()
+    checked = tmp_path / "pkg" / "a.py"
+    found = turned_on(configuration_files([str(checked)]))
+    assert {
+        each for each in found if each.removeprefix(NOT) in ("debug", "rate", "clip")
+    } >= changed
+    assert bool(found) is bool(changed)
+
+
+def test_a_branch_is_told_as_soon_as_a_configuration_file_opens_it(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import torch\n"
+        "def train(model, loader, optimizer, aux=False):\n"
+        "    for x in loader:\n"
+        "        loss = model(x).sum()\n        loss.backward()\n        optimizer.step()\n"
+        "        if aux:\n            print(loss.item())\n"
+    )
+    settings = Settings(root=tmp_path, cache=False)
+    assert check_paths([program], settings).findings == ()
+    (tmp_path / "run.yaml").write_text("aux: true\n")
+    assert [f.code for f in check_paths([program], settings).findings] == ["ASG102"]

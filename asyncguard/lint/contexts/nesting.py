@@ -71,7 +71,8 @@ class Nesting:
     @property
     def items(self) -> frozenset[str]:
         """Return what the conditions and loops around the current place are, as evidence."""
-        return self.asked.shapes | {f"loops.{min(len(self.loops), 2)}"}
+        shapes = self.asked.shapes
+        return shapes | {f"loops.{min(len(self.loops), 2)}", f"conditions.{min(len(shapes), 3)}"}
 
     def why_repeated(self) -> Reason | None:
         """Return why the current place is repeated within its function, if it is."""
@@ -180,7 +181,8 @@ class Nesting:
             self.does(Work.RUNS_MODEL)
         own = record.transparent or self.function.hook == Loop.STEP  # a part of a step
         if not own and not work & Work.GRADIENTS:
-            self.runs_what_repeats(work & (Work.REPEATS | Work.CONTAINS_RUNS))
+            runs = work & (Work.REPEATS | Work.CONTAINS_RUNS)
+            self.runs_what_repeats(runs or (Work.REPEATS if shape.names_steps else Work.NONE))
 
     def repeats(self, names: Collection[str]) -> None:
         """Note that code here runs a model that these names choose; of a loop's own it is one."""

@@ -7,14 +7,15 @@ from typing import NamedTuple
 import libcst as cst
 
 from asyncguard.lint.names import family
+from asyncguard.lint.source.switches import NOT
 from asyncguard.lint.syntax.tree import dotted
 
 
 class Asked(NamedTuple):
     """What holds where some conditions came out as they did.
 
-    `switches` are the names of options that are on; `shapes` say how the conditions are written, as
-    items of evidence: `if.option`, `else.none`.
+    `switches` are the names of options that are on, or `NOT` on; `shapes` say how the conditions
+    are written, as items of evidence: `if.option`, `else.none`.
     """
 
     switches: frozenset[str] = frozenset()
@@ -50,7 +51,7 @@ def _switches(test: cst.BaseExpression, holds: bool) -> frozenset[str]:
             return frozenset()
         asked = test.left
     elif not holds:
-        return frozenset()
+        return frozenset(f"{NOT}{name}" for name in _named(asked))
     return _named(asked)
 
 

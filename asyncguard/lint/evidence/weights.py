@@ -38,11 +38,11 @@ def weights() -> Weights:
         raise CatalogueError(f"{path}: {error!r}; see rules/README.md") from error
 
 
-def weighed(finding: Finding) -> Finding:
+def weighed(finding: Finding, *more: str) -> Finding:
     """Give a finding of a wait its probability, by all that is known of it once it is linked."""
     if not finding.evidence:
         return finding
-    evidence = tuple(sorted({*finding.evidence, *_of_way(finding)}))
+    evidence = tuple(sorted({*finding.evidence, *_of_way(finding), *more}))
     found = round(probability(evidence), 3)
     words = in_words(found)
     if f"{ENTRY}{Confidence.LOW.value}" in evidence:

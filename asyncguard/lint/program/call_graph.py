@@ -14,6 +14,7 @@ from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import Definitions, classes_above, definitions, is_override
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, NamedCall
+from asyncguard.lint.source.switches import settled, sum_of
 from asyncguard.model import Loop
 
 _TEST_CASE = family("function.test_case")
@@ -26,10 +27,10 @@ class CallGraph:
     def __init__(
         self, facts: Mapping[str, FileFacts], turned_on: frozenset[str] = frozenset()
     ) -> None:
-        """`turned_on`: the options that configuration files turn on, by name."""
+        """`turned_on`: what configuration files change, as `settled` names it."""
         self.facts = facts
         files = facts.values()
-        self.off = _left_off(files) - turned_on
+        self.off = settled(each.options for each in files) - turned_on
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         above = classes_above(files)
         self._above = above
@@ -228,16 +229,32 @@ class CallGraph:
             for call in guesses
         )
 
+    def used(self, path: str, function: str) -> str:
+        """Return who uses a function, or the class that it is of, by name, as an item of evidence.
+
+        Its own file alone, nobody, or other files; unit tests do not count.
+        """
+        head = function.partition(".")[0]
+        if not head:
+            return "used.module"
+        users = self._users.get(sum_of(head), set())
+        return "used.elsewhere" if users - {path} else "used.here" if users else "used.nowhere"
+
+    @cached_property
+    def _users(self) -> dict[int, set[str]]:
+        """The files, but for unit tests, that use what findings stand in, by sums of its names."""
+        stand = (c.finding.function for f in self.facts.values() for c in f.candidates)
+        heads = {sum_of(function.partition(".")[0]) for function in stand}
+        users: dict[int, set[str]] = {}
+        for path, facts in self.facts.items():
+            for word in heads.intersection(memoryview(facts.options.words).cast("I")):
+                if not _TESTS(path):
+                    users.setdefault(word, set()).add(path)
+        return users
+
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""
         return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
-
-
-def _left_off(files: Iterable[FileFacts]) -> frozenset[str]:
-    """Return the options that are off by default and that nothing in the files turns on."""
-    options = [facts.options for facts in files]
-    off = frozenset[str]().union(*(each.off for each in options))
-    return off.difference(*(each.on for each in options))
 
 
 def _of_sources(files: Mapping[str, FileFacts]) -> Iterator[Call]:

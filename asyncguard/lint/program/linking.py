@@ -43,7 +43,10 @@ def link(network: CallGraph) -> dict[str, FileResult]:
         told[finding.path].append(Told(finding, call, candidate in silenced))
     return {
         path: FileResult(
-            tuple(_in_cells(weighed(worded(f)), files) for f in merged(told[path])),
+            tuple(
+                _in_cells(weighed(worded(f), network.used(f.path, f.function)), files)
+                for f in merged(told[path])
+            ),
             facts.suppressions,
             facts.notebook,
             frozenset((c.by.line, c.finding.code) for c in silenced if c.by and c.by.path == path),

@@ -13,13 +13,18 @@ from pathlib import Path
 
 from asyncguard.lint.run.settings import DEFAULT_EXCLUDE
 from asyncguard.lint.run.surroundings import root_of
+from asyncguard.lint.source.switches import NOT
 
 KEYS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg")
 COMMANDS = (".sh", ".bash", ".slurm", ".sbatch")
 MOST = 2_000  # files of a project
 MOST_OF_ONE = 200_000  # bytes
-_KEY = re.compile(r"""^\s*(?:- )?["']?([A-Za-z_][\w.-]*)["']?\s*[:=]\s*([^\s,#][^,#]*)""", re.M)
+_KEY = re.compile(
+    r"""(?:^|[{,])[ \t-]*["']?([A-Za-z_][\w.-]*)["']?[ \t]*[:=][ \t]*([^\s,#}][^,#\n}]*)""", re.M
+)
 _OFF = frozenset({"false", "no", "off", "none", "null", "~", "0", "0.0", "[]", "{}", "''", '""'})
+
+_ON = frozenset({"true", "yes", "on", "1"})
 
 
 def configuration_files(checked: Iterable[str]) -> list[str]:
@@ -42,7 +47,7 @@ def _below(root: str) -> Iterator[str]:
 
 
 def turned_on(paths: Iterable[str]) -> frozenset[str]:
-    """Return the names of the options that these files give anything but nothing."""
+    """Return the options that these files give something, and `NOT` those that are not `true`."""
     found: set[str] = set()
     for path in paths:
         try:
@@ -53,9 +58,10 @@ def turned_on(paths: Iterable[str]) -> frozenset[str]:
         except OSError:
             continue  # it turns on what it can be read for: nothing
         given = _of_commands(text) if path.endswith(COMMANDS) else _KEY.findall(text)
-        found.update(
-            _last(name) for name, value in given if value.strip("\"' ;").lower() not in _OFF
-        )
+        for name, value in given:
+            word = value.strip("\"' ;").lower()
+            found.update([_last(name)] if word not in _OFF else ())
+            found.update([f"{NOT}{_last(name)}"] if word not in _ON else ())
     return frozenset(found)
 
 

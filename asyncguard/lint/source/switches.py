@@ -1,41 +1,73 @@
-"""Options by name: those that a program leaves off, and those that something in it turns on.
+"""Options by name: those that a program leaves as they are by default, and what else it gives them.
 
-A name is off where a parameter or field of that name is `False`, `None` or 0 by default, and stays
-off unless an assignment, an argument of a call, a parser's default or a dictionary's entry of that
-name gives it anything else. What is merely handed on under its own name turns nothing on.
+A name is off where a parameter, a field or a parser's option of that name is `False`, `None` or 0
+by default, and stays off unless an assignment, an argument of a call or a dictionary's entry of
+that name gives it anything else; likewise one stays on that is `True` wherever it is given. What is
+merely handed on under its own name changes nothing.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import zlib
+from array import array
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 
 class Switches(NamedTuple):
-    """Names of a file's options: off by default, and turned on."""
+    """Names of a file's options, by what they are given."""
 
-    off: frozenset[str] = frozenset()
-    on: frozenset[str] = frozenset()
+    off: frozenset[str] = frozenset()  # nothing, by default
+    true: frozenset[str] = frozenset()  # `True`
+    false: frozenset[str] = frozenset()  # nothing, by default or by a call
+    other: frozenset[str] = frozenset()  # something else
+    words: bytes = b""  # sums of the names that the file uses or writes as texts, four bytes each
+
+
+def sum_of(name: str) -> int:
+    """Return four bytes that stand for a name."""
+    return zlib.crc32(name.encode("utf-8", "surrogatepass"))
 
 
 NO_SWITCHES = Switches()
+NOT = "not "  # before the name of an option where a place is run if it is off
+
+
+def settled(files: Iterable[Switches]) -> frozenset[str]:
+    """Return the options that all these files leave off, and `NOT` those that they leave on."""
+    names = zip(*(each[:4] for each in files), strict=True)
+    off, true, false, other = (frozenset[str]().union(*each) for each in names)
+    return (off - true - other) | {f"{NOT}{name}" for name in true - false - other}
 
 
 def switches(tree: ast.Module) -> Switches:
-    """Return the options that a file leaves off and turns on."""
-    off: set[str] = set()
-    on: set[str] = set()
+    """Return what a file gives its options."""
+    off, true, false, other = set[str](), set[str](), set[str](), set[str]()
+    words: set[str] = set()
     for node in ast.walk(tree):
-        for name, default in _declared(node) if isinstance(node, ast.Call) else ():
-            (off if _is_off(default) else on).add(name)
-        for name, value in _given(node):
+        words.update(_words(node))
+        declared = dict(_declared(node)) if isinstance(node, ast.Call) else {}
+        for name, value in (*declared.items(), *_given(node)):
             if _is_off(value):
-                if not isinstance(node, (ast.Call, ast.Dict)):
+                false.add(name)
+                if name in declared or not isinstance(node, (ast.Call, ast.Dict)):
                     off.add(name)
+            elif isinstance(value, ast.Constant) and value.value is True:
+                true.add(name)
             elif not _hands_on(name, value):
-                on.add(name)
-    return Switches(frozenset(off), frozenset(on))
+                other.add(name)
+    sums = array("I", sorted(set(map(sum_of, words))))
+    named = frozenset(off), frozenset(true), frozenset(false), frozenset(other)
+    return Switches(*named, words=sums.tobytes())
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+            yield name.rpartition(".")[2]
+        case ast.Constant(value=str() as text) if text.isidentifier():
+            yield text
 
 
 def _given(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
