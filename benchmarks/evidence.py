@@ -5,8 +5,8 @@
 
 Two questions are fitted, each by a sparse logistic model (L1): whether a finding waits, and whether
 one that waits and is said to run in every step does so. Three kinds of judged findings answer them.
-Those in the packages of benchmarks/truth, joined with the record of what ran, tell what waits. Those
-in the files that benchmarks/accuracy labels are judged by the labels, where --sources has the
+Those in the packages of benchmarks/truth, joined with the record of what ran, tell what waits.
+Those in the files that benchmarks/accuracy labels are judged by the labels, where --sources has the
 packages (see benchmarks/accuracy/README.md). Those that first_contact.py drew at random were judged
 by reading, where --contact has the repositories, in folders of their names. The first two come from
 code that the linter was mended on: what they have in common beyond their items weighs for the fit
@@ -149,7 +149,7 @@ def labelled(sources: Path, keep: Path) -> Iterator[Judged]:
 
 
 def _by_label(finding: Row, files: Sequence[accuracy.Labels]) -> tuple[bool, bool | None] | None:
-    """Return whether a finding waits, and is hot, by its file's labels; None where they are mute."""
+    """Return whether a finding waits, and is hot, by its file's labels; None if they do not say."""
     labels = next((one for one in files if one.path == finding["path"]), None)
     code, lines = finding["code"], range(finding["line"], finding["end_line"] + 1)
     if labels is None or not code.startswith(joined.WAITS):
@@ -392,7 +392,7 @@ def fitted(dev: Sequence[Judged], question: Question) -> tuple[list[str], Any, n
 
 
 def together(rows: Sequence[Judged], waits: np.ndarray, hot: np.ndarray) -> np.ndarray:
-    """Return the probabilities that the linter states: of a wait, and in each step if it says so."""
+    """Return the probabilities that the linter states: of a wait, in each step if it says so."""
     said = np.array(["runs.step" in r.items and "runs.guarded" not in r.items for r in rows], bool)
     return np.where(said, waits * hot, waits)
 

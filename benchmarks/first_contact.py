@@ -12,9 +12,9 @@ could wait in a few files. It writes them mixed and unmarked, REPOSITORY.sheet.t
 and REPOSITORY.key.json for `score`, so that a judge cannot see what the linter said. A line of a
 sheet is PATH, LINE, its text, and a verdict to fill in:
 
-    step   waits for the device in every step, and no line above it in the program has waited already
+    step   waits for the device in every step, for what no line before it has waited
     again  reads what another line has waited for in the same step
-    cold   waits, but not in every step: once an epoch, a request, a checkpoint, or when logging is due
+    cold   waits, but not in every step: once an epoch, a request, a checkpoint, or to log
     none   does not wait
     ?      cannot be told by reading; counts for nothing
 
@@ -28,13 +28,17 @@ import ast
 import csv
 import json
 import random
+import re
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+
+import tomli
 
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.run.settings import Settings
@@ -43,6 +47,7 @@ from asyncguard.model import Confidence, Finding, Loop
 HERE = Path(__file__).parent
 POOL = HERE / "first_contact" / "pool.txt"
 RESULTS = HERE / "results" / "first_contact.json"
+LABELS, PACKAGES = HERE / "accuracy" / "labels", HERE / "truth" / "packages.toml"
 SEED = 20261129
 FINDINGS, LINES, FILES = 15, 60, 12  # of a repository, at most
 OFF_STEP = (
@@ -125,11 +130,24 @@ def order() -> list[str]:
     lines = POOL.read_text(encoding="utf-8").splitlines()
     pool = [line for line in lines if line and not line.startswith("#")]
     random.Random(SEED).shuffle(pool)
-    return pool
+    seen = known()
+    return [name for name in pool if _plain(name.rpartition("/")[2]) not in seen]
+
+
+def known() -> set[str]:
+    """Return the names of the packages that the linter was measured on before."""
+    labelled = (path.name.partition("__")[0] for path in LABELS.rglob("*.toml"))
+    names = {name.rpartition("-")[0] for name in labelled}
+    names |= tomli.loads(PACKAGES.read_text(encoding="utf-8")).keys() | {"models"}  # TensorFlow's
+    return set(map(_plain, names))
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 class Candidates(ast.NodeVisitor):
-    """Lines that could wait, `sure` ones by the name of a call, and those that only convert or test."""
+    """Lines that could wait: `sure` by the name of a call, others convert or test something."""
 
     def __init__(self) -> None:
         self.sure: set[int] = set()
@@ -160,16 +178,14 @@ class Candidates(ast.NodeVisitor):
                 self.other.add(node.test.lineno)
         self.generic_visit(node)
 
-    visit_If = visit_While = visit_IfExp = visit_Assert = _test
+    visit_If = visit_While = visit_IfExp = visit_Assert = _test  # noqa: N815 - likewise
 
 
 def candidates(path: Path) -> Candidates:
     """Return the lines of a file that could wait, none for a file that does not parse."""
     found = Candidates()
-    try:
+    with suppress(SyntaxError, RecursionError):
         found.visit(ast.parse(path.read_text(encoding="utf-8", errors="replace")))
-    except (SyntaxError, RecursionError):
-        pass
     return found
 
 
@@ -228,7 +244,7 @@ def draw(
             for line in part:
                 add(path, line, "line", len(group) / len(part))
     shown = {(str(Path(f.path).relative_to(root)), line): f for f in waits for line in covered(f)}
-    told = {place for place in shown} | {
+    told = set(shown) | {
         (str(Path(call.path).relative_to(root)), call.line)
         for f in waits for call in f.reached_from
         if Path(call.path).is_relative_to(root)
@@ -328,7 +344,7 @@ def score(sheets: Sequence[Path], keys: Sequence[Path]) -> list[dict[str, Any]]:
                         row.get("probability"),
                     ]
                     for row in judged
-                ],  # fmt: skip
+                ],
             }
         )
     return rows
@@ -369,7 +385,13 @@ def keep(number: str, rows: list[dict[str, Any]]) -> None:
     dated = {"date": datetime.now(timezone.utc).date().isoformat(), "commit": run.stdout.strip()}
     rounds = {**kept(), number: {**dated, "repositories": rows}}
     text = json.dumps(rounds, indent=1)
-    RESULTS.write_text(text + "\n", encoding="utf-8")
+    in_lines = re.sub(r"\[\n +([^][{}]*?)\n +\]", lambda m: f"[{_joined(m[1])}]", text)
+    RESULTS.write_text(in_lines + "\n", encoding="utf-8")
+
+
+def _joined(items: str) -> str:
+    """Return the items of a list on one line."""
+    return " ".join(line.strip() for line in items.split("\n"))
 
 
 def main() -> int:

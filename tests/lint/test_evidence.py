@@ -19,7 +19,7 @@ from asyncguard.model import Confidence, Finding
 from tests.records import finding
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "evidence.json"
-ITEMS = sorted(weights().items)
+ITEMS = sorted({*weights().waits.items, *weights().hot.items, "runs.step", "runs.guarded"})
 AUDIT = Settings(select=("ALL",))
 
 
@@ -33,15 +33,28 @@ def test_a_probability_is_a_sum_that_no_order_changes(items, random) -> None:
 
 @given(st.lists(st.sampled_from(ITEMS), unique=True), st.sampled_from(ITEMS))
 def test_doubts_never_speak_for_a_wait(items, item) -> None:
-    if item.startswith("doubt."):
+    if item.startswith("doubt.") and item not in weights().hot.items:
         assert probability([*items, item]) <= probability(items) or item in items
 
 
 def test_each_weight_is_one_that_the_fit_has_a_row_of() -> None:
-    rows = json.loads(RESULTS.read_text(encoding="utf-8"))["weights"]
-    assert {item: row["weight"] for item, row in rows.items()} == weights().items
-    assert len(rows) <= 150
-    assert all(row["packages"] >= 3 for row in rows.values())
+    tables = json.loads(RESULTS.read_text(encoding="utf-8"))["weights"]
+    for question, known in (("waits", weights().waits), ("hot", weights().hot)):
+        assert {item: row["weight"] for item, row in tables[question].items()} == known.items
+        assert all(row["packages"] >= 3 for row in tables[question].values())
+    assert sum(map(len, tables.values())) <= 150
+
+
+def test_what_is_said_to_run_in_every_step_is_asked_whether_it_does() -> None:
+    waits, hot = weights().waits, weights().hot
+    once = probability(["runs.none"])
+    assert once == waits.probability(["runs.none"])
+    assert probability(["runs.step"]) == pytest.approx(
+        waits.probability(["runs.step"]) * hot.probability(["runs.step"])
+    )
+    assert probability(["runs.step", "runs.guarded"]) == waits.probability(
+        ["runs.step", "runs.guarded"]
+    )
 
 
 def test_what_is_not_listed_weighs_nothing() -> None:
@@ -89,7 +102,11 @@ def test_a_probability_in_the_settings_takes_the_place_of_words() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["schema = 1\n", "shown = 0.5\nsure = 1\nweight = 3\n", "shown = 0.5\nsure = 1\n[weight]\n"],
+    [
+        "schema = 2\n",
+        "shown = 0.5\nsure = 1\nwaits = 3\n",
+        "shown = 0.5\nsure = 1\n[waits]\n[hot]\n",
+    ],
 )
 def test_a_broken_table_is_told_with_its_name(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -95,8 +95,8 @@ def described(findings: Iterable[Finding], folder: Path, names: Names) -> list[s
     """Return every field of the findings, with the files' roles in the place of their names.
 
     The places that reach one are listed by file name, so they are put in the order of the roles. Of
-    reasons that are equally strong the one of the first file is shown, so only their sorts count. The
-    words in a file's name are evidence.
+    reasons that are equally strong the one of the first file is shown, so only their sorts count.
+    The words in the name of a file are evidence.
     """
     text = "\n".join(json.dumps(finding.to_dict()) for finding in findings)
     text = text.replace(f"{folder}/", "")

@@ -102,7 +102,7 @@ def test_an_option_stays_on_that_is_true_wherever_it_is_given(source: str, stays
         ("a.yaml", "- debug: false  # true\n", {"not debug"}),
         ("a.json", '{"debug": 3,\n "rate": 0.0}', {"debug", "not debug"}),
         ("a.toml", "debug = true\n", {"debug"}),
-        ("a.sh", "python train.py --debug --rate 0.1 \\\n  model.clip=false\n", {"debug", "rate", "not rate", "not clip"}),
+        ("a.sh", "run --debug --rate 0.1 \\\n  m.clip=false\n", {"debug", "not rate", "not clip"}),
         ("a.md", "debug: true\n", set()),
     ],
 )  # fmt: skip

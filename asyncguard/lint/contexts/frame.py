@@ -49,7 +49,7 @@ from asyncguard.lint.domain.values import (
     without_params,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.evidence.items import of_module, of_place
+from asyncguard.lint.evidence.items import of_place
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.syntax.tree import line_of
 from asyncguard.model import Device, Loop, SyncKind
@@ -235,20 +235,14 @@ class Frame:
             value.role,
             self.nest.why_repeated(),
             if_handed=value.kind == UNKNOWN,
-            standing=frozenset() if via else self._standing(point, node, subject),
+            standing=frozenset()
+            if via
+            else of_place(point, node, subject, self.function) | self.nest.items,
         )
         if site.params:
             self.reads.append(site)
         if value.kind != UNKNOWN:
             self.sites.append(site)
-
-    def _standing(
-        self, point: SyncPoint, node: cst.CSTNode, subject: cst.CSTNode | None
-    ) -> frozenset[str]:
-        """Return the items of evidence that the place itself gives."""
-        place = of_place(point, node, subject, self.function)
-        where = of_module(self.analysis.module_name)
-        return place | where | self.nest.items
 
     def _has_no_value(self, point: SyncPoint, *, sink: bool) -> bool:
         """Whether what is read is a node of a graph, of which this asks for no value."""
@@ -267,7 +261,9 @@ class Frame:
         """Note a call of a function whose body is at hand."""
         if callee is None or self.speculative:
             return None
-        self.edges.append(Edge(callee, self.nest.context(), self.line(), self.nest.why_repeated()))
+        conditions = len(self.nest.asked.shapes)
+        why, context = self.nest.why_repeated(), self.nest.context()
+        self.edges.append(Edge(callee, context, self.line(), why, conditions=conditions))
         return self.edges[-1]
 
     def note_escape(self, value: Value) -> None:

@@ -5,7 +5,7 @@ Work is noted for the loop that it is done in, else for the function.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -184,10 +184,16 @@ class Nesting:
             runs = work & (Work.REPEATS | Work.CONTAINS_RUNS)
             self.runs_what_repeats(runs or (Work.REPEATS if shape.names_steps else Work.NONE))
 
-    def repeats(self, names: Collection[str]) -> None:
-        """Note that code here runs a model that these names choose; of a loop's own it is one."""
+    def feeds(self, chosen_by: Collection[str], paths: frozenset[str]) -> None:
+        """Note what a model is run on here, by path; `chosen_by` are the names that say which."""
         loop = self.enclosing
-        if loop is not None and loop.targets.isdisjoint(names):
+        if loop is not None and loop.targets.isdisjoint(chosen_by):
+            loop.fed |= paths
+
+    def carries(self, changed: Iterable[str]) -> None:
+        """Note what a round of the innermost loop makes of what was there before."""
+        loop = self.loops[-1]
+        if not loop.fed.isdisjoint(changed):
             loop.work |= Work.REPEATS
 
     def runs_what_repeats(self, work: Work) -> None:

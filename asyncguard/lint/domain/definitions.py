@@ -357,6 +357,7 @@ class Edge:
     line: int = 0
     hot: Reason | None = None  # why it is repeated within its caller
     handed: Dependence = INDEPENDENT  # as `Dependence.is_ruled_out_by` asks for it
+    conditions: int = 0  # around it, within its caller
 
 
 ByName = tuple[str, Context, Handed]  # a call of which only the callee's name is known

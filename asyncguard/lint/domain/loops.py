@@ -20,6 +20,7 @@ class LoopRecord:
     targets: frozenset[str] = frozenset()
     shape: LoopShape = UNSHAPED
     work: Work = Work.NONE
+    fed: frozenset[str] = frozenset()  # what it hands to one model in each round, by path
     comprehension: bool = False
     transparent: bool = False  # what it does counts for the loop around it
     line: int = 0  # where it stands

@@ -30,7 +30,7 @@ class Work(enum.IntFlag):
     MAKES_OPTIMIZER = 256  # which no step does
     CONTAINS_BATCHES = 512  # a loop over batches, or parts of its data
     CONTAINS_GRADIENTS = 1024  # a loop over steps that asks for gradients, in each
-    REPEATS = 2048  # runs one model in each round, and no member of what it goes over
+    REPEATS = 2048  # runs a model on what the round before made
     CONTAINS_RUNS = 4096  # such a loop: a generation, a sampling, a search
 
     STEP = GRADIENTS | TRAINS | UPDATES

@@ -6,7 +6,6 @@ An item says what is the case and judges nothing; it is worth what `rules/eviden
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 
 import libcst as cst
 
@@ -14,7 +13,7 @@ from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site
 from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import CALLABLE, SYMBOL, Role, Value
-from asyncguard.lint.evidence.weights import ENTRY, words
+from asyncguard.lint.evidence.weights import ENTRY
 from asyncguard.lint.names import family
 from asyncguard.lint.names.families import Predicate
 from asyncguard.lint.syntax.tree import dotted
@@ -52,13 +51,6 @@ def of_place(
     if point.kind == SyncKind.UPLOAD and type(node) is cst.Call:
         found.update(_of_destination(node, function))
     return frozenset(found)
-
-
-@cache
-def of_module(name: str) -> frozenset[str]:
-    """Return the words in a file's name, and in those of its folders; `name` is the module's."""
-    folder, _, file = name.rpartition(".")
-    return frozenset({*words("file", file), *words("folder", folder)})
 
 
 def _of_value(site: Site) -> Iterator[str]:
@@ -152,11 +144,9 @@ def _of_function(function: FunctionInfo) -> Iterator[str]:
     """Yield in which code the place stands."""
     name = function.name
     cls = function.cls
-    yield from words("function", name)
     if cls is None:
         yield "in.function"
     else:
-        yield from words("class", cls.name)
         yield "in.model" if _is_model(cls) else "in.class"
         yield from _families(_OWNERS, cls.name, "in")
     if name in _METHODS:

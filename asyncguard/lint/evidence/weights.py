@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -17,13 +16,25 @@ from asyncguard.model import Confidence, Finding
 ENTRY = "entry."  # before the most that the catalogue lets the linter claim for an API
 
 
+class Table(NamedTuple):
+    """What items of evidence say to one question; those that are not listed say nothing."""
+
+    base: float
+    items: Mapping[str, float]
+
+    def probability(self, items: Iterable[str]) -> float:
+        """Return how probable a yes is where all this is the case, 0 to 1."""
+        total = self.base + math.fsum(self.items.get(item, 0.0) for item in items)
+        return 1 / (1 + math.exp(-total))
+
+
 class Weights(NamedTuple):
-    """What `rules/evidence.toml` says: items that it does not list weigh nothing."""
+    """What `rules/evidence.toml` says."""
 
     shown: float  # the least probability of a finding of medium confidence, shown by default
     sure: float  # and of one of high confidence
-    base: float
-    items: Mapping[str, float]
+    waits: Table  # whether a place waits
+    hot: Table  # whether one that waits, and is said to run in every step, does
 
 
 @cache
@@ -32,8 +43,12 @@ def weights() -> Weights:
     path = rules_directory() / EVIDENCE
     data: Mapping[str, Any] = prepared.toml(path)
     try:
-        items = {str(name): float(weight) for name, weight in data["weight"].items()}
-        return Weights(float(data["shown"]), float(data["sure"]), items.pop("base"), items)
+        waits, hot = (
+            {str(name): float(weight) for name, weight in data[question].items()}
+            for question in ("waits", "hot")
+        )
+        tables = Table(waits.pop("base"), waits), Table(hot.pop("base"), hot)
+        return Weights(float(data["shown"]), float(data["sure"]), *tables)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise CatalogueError(f"{path}: {error!r}; see rules/README.md") from error
 
@@ -50,19 +65,10 @@ def weighed(finding: Finding, *more: str) -> Finding:
     return replace(finding, evidence=evidence, probability=found, confidence=words)
 
 
-def of_way(callers: Sequence[str]) -> Iterator[str]:
-    """Yield what the callers on the way to a place tell: how many there are, and their names."""
-    yield f"calls.{min(len(callers), 3)}"
-    for caller in callers:
-        yield from words("caller", caller)
-
-
-def words(about: str, name: str) -> Iterator[str]:
-    """Yield an item for each word in a name: `log_images` and `LogImages` have two."""
-    return (f"{about}.{word.lower()}" for word in _WORD.findall(name))
-
-
-_WORD = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{3,}(?![a-z])")
+def of_way(calls: int, conditions: int) -> Iterator[str]:
+    """Yield how many calls lead to a place, and how many conditions stand around them."""
+    yield f"way.calls.{min(calls, 3)}"
+    yield f"way.conditions.{min(conditions, 3)}"
 
 
 def in_words(probability: float) -> Confidence:
@@ -72,11 +78,14 @@ def in_words(probability: float) -> Confidence:
     return Confidence.HIGH if probability >= weights().sure else Confidence.MEDIUM
 
 
-def probability(items: Iterable[str]) -> float:
-    """Return how probable it is that a place waits of which all this is the case, 0 to 1."""
-    known = weights()
-    total = known.base + math.fsum(known.items.get(item, 0.0) for item in items)
-    return 1 / (1 + math.exp(-total))
+def probability(items: Collection[str]) -> float:
+    """Return how probable it is that a place waits of which all this is the case, 0 to 1.
+
+    Where that says that it runs in every step: that it waits in every step.
+    """
+    waits = weights().waits.probability(items)
+    hot = "runs.step" in items and "runs.guarded" not in items
+    return waits * weights().hot.probability(items) if hot else waits
 
 
 def _of_way(finding: Finding) -> Iterator[str]:

@@ -54,7 +54,7 @@ from asyncguard.lint.interpret.reads_of_calls import reads_of_call
 from asyncguard.lint.interpret.ruling_out import ruling_out
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted, names_in
+from asyncguard.lint.syntax.tree import argument_paths, dotted, names_in
 from asyncguard.model import Loop
 
 
@@ -205,7 +205,7 @@ def _note_runs(
     frame.nest.runs_what_repeats(summary.work & Work.CONTAINS_RUNS)
     if summary.work & Work.RUNS_MODEL:
         members = (names_in(a.node) for a in arguments if a.value.kind == MODEL)
-        frame.nest.repeats(names_in(node.func).union(*members))
+        frame.nest.feeds(names_in(node.func).union(*members), argument_paths(node))
 
 
 _RUNS = family("function.runs_steps")

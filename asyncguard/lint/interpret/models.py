@@ -41,7 +41,7 @@ from asyncguard.lint.interpret.learning import learn_from_layer
 from asyncguard.lint.interpret.opaque import ACTS
 from asyncguard.lint.interpret.placement import NOTHING
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted, names_in
+from asyncguard.lint.syntax.tree import argument_paths, dotted, names_in
 
 
 def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
@@ -51,7 +51,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if callee.role == Role.GRADIENT_FUNCTION:
         frame.nest.does(Work.GRADIENTS)
     frame.nest.does(Work.RUNS_MODEL)
-    frame.nest.repeats(names_in(node.func))
+    frame.nest.feeds(names_in(node.func), argument_paths(node))
     _note_choices(frame, callee, arguments)
     _note_splatted(frame, callee, arguments)
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):

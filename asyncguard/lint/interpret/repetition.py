@@ -81,7 +81,9 @@ def _round(frame: Frame, fork: Fork, body: Callable[[], bool]) -> None:
     """Run a loop's body, from its start to its end or to wherever it is left."""
     frame.rounds.append(Round(fork, []))
     body()
-    fork.apply(frame.rounds.pop().end())
+    changes = frame.rounds.pop().end()
+    frame.nest.carries(path for path in changes if path in frame.env)
+    fork.apply(changes)
 
 
 STATEMENTS: Statements = {

@@ -5,6 +5,7 @@ A function that is called from a step loop runs once a step, and so does what it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
@@ -43,7 +44,7 @@ class CallGraph:
         }
         guesses = map(self._decided, _by_name(files, definitions(files, above), signatures))
         self.guesses = [call for call in guesses if self._runs(call)]
-        self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
+        self.rounds = set[FunctionId]().union(*(facts.rounds for facts in files))
         self.fallbacks = frozenset[FunctionId]().union(*(facts.fallbacks for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
         self.hooks = {
@@ -57,6 +58,7 @@ class CallGraph:
             del self.hooks[key]
         for key in self.fallbacks & self.hooks.keys():
             self.hooks[key] = min(self.hooks[key], Hotness.RARE)
+        self._add_callers_of_rounds()
         self.hooked = {(hook.path, hook.function): hook for hook in hooks}
         self.entered = self._entries()
 
@@ -81,6 +83,23 @@ class CallGraph:
             if (key := (call.callee_path, call.callee)) in callers:
                 callers[key].add(self.hooks.get((call.caller_path, call.caller)))
         return {key: Hotness.EPOCH for key, levels in callers.items() if levels == {Hotness.EPOCH}}
+
+    def _add_callers_of_rounds(self) -> None:
+        """Add what calls one that loops over steps, once: a round is all that it does.
+
+        What a framework enters in every step is a step, whatever loops it has.
+        """
+        incoming: dict[FunctionId, list[Call]] = {}
+        for call in (*self.calls, *self.guesses):
+            if call.context.loop is Loop.NONE and not call.context.guarded:
+                incoming.setdefault((call.callee_path, call.callee), []).append(call)
+        waiting = [*self.rounds]
+        while waiting:
+            for call in incoming.get(waiting.pop(), ()):
+                caller = call.caller_path, call.caller
+                if caller not in self.rounds and caller not in self.hooks:
+                    self.rounds.add(caller)
+                    waiting.append(caller)
 
     def _in_epochs(self, named: set[FunctionId]) -> dict[FunctionId, Hotness]:
         """Return those of which names alone say that they are steps, but calls that they are none.
@@ -229,22 +248,30 @@ class CallGraph:
             for call in guesses
         )
 
-    def used(self, path: str, function: str) -> str:
-        """Return who uses a function, or the class that it is of, by name, as an item of evidence.
+    def known_of(self, path: str, function: str) -> Iterator[str]:
+        """Yield who uses a function, the class that it is of, and its file, as items of evidence.
 
-        Its own file alone, nobody, or other files; unit tests do not count.
+        That is told by their names; unit tests do not count.
         """
         head = function.partition(".")[0]
-        if not head:
-            return "used.module"
         users = self._users.get(sum_of(head), set())
-        return "used.elsewhere" if users - {path} else "used.here" if users else "used.nowhere"
+        others = users - {path}
+        yield f"used.{'elsewhere' if others else 'here' if users else 'nowhere'}"
+        importing = self._users.get(sum_of(_module(path)), set()) - {path}
+        yield f"file.{'imported' if importing else 'alone'}"
+        if path in self._users.get(sum_of("__name__"), set()):
+            yield "file.main"
+        known, guesses = self._callers.get((path, function), ([], []))
+        yield f"callers.{min(len(known), 2)}"
+        if guesses:
+            yield "callers.by_name"
 
     @cached_property
     def _users(self) -> dict[int, set[str]]:
         """The files, but for unit tests, that use what findings stand in, by sums of its names."""
-        stand = (c.finding.function for f in self.facts.values() for c in f.candidates)
-        heads = {sum_of(function.partition(".")[0]) for function in stand}
+        stand = [(p, c.finding.function) for p, f in self.facts.items() for c in f.candidates]
+        named = {name for path, head in stand for name in (head.partition(".")[0], _module(path))}
+        heads = set(map(sum_of, named | {"__name__"}))
         users: dict[int, set[str]] = {}
         for path, facts in self.facts.items():
             for word in heads.intersection(memoryview(facts.options.words).cast("I")):
@@ -255,6 +282,12 @@ class CallGraph:
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""
         return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
+
+
+def _module(path: str) -> str:
+    """Return the name that a file is imported by: of a package that of its folder."""
+    folder, name = os.path.split(path)
+    return os.path.basename(folder) if name == "__init__.py" else name.partition(".")[0]
 
 
 def _of_sources(files: Mapping[str, FileFacts]) -> Iterator[Call]:

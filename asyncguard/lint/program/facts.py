@@ -83,6 +83,7 @@ class Call(NamedTuple):
     handed: Dependence = INDEPENDENT  # as `Dependence.is_ruled_out_by` asks for it
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
+    conditions: int = 0  # around that
 
 
 class NamedCall(NamedTuple):

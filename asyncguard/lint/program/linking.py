@@ -44,7 +44,7 @@ def link(network: CallGraph) -> dict[str, FileResult]:
     return {
         path: FileResult(
             tuple(
-                _in_cells(weighed(worded(f), network.used(f.path, f.function)), files)
+                _in_cells(weighed(worded(f), *network.known_of(f.path, f.function)), files)
                 for f in merged(told[path])
             ),
             facts.suppressions,
@@ -95,7 +95,7 @@ def _in_contexts(
         if hot is not finding:
             inside = tuple(why for why in finding.reasons if why.about != PLACE)
             way = ways.to(function, levels)
-            items = finding.evidence and (*finding.evidence, *of_way(way.callers))
+            items = finding.evidence and (*finding.evidence, *of_way(way.calls, way.conditions))
             hot = replace(hot, reasons=inside + way.reasons, evidence=items)
         yield candidate, hot
 

@@ -14,10 +14,11 @@ from asyncguard.model import FindingReason
 
 
 class Way(NamedTuple):
-    """Why a function is entered in every step, from it outwards, and the callers on the way."""
+    """Why a function is entered in every step, from it outwards, and how long the way is."""
 
     reasons: tuple[FindingReason, ...] = ()
-    callers: tuple[str, ...] = ()  # their names; of a module ""
+    calls: int = 0
+    conditions: int = 0  # around these calls
 
 
 class Ways:
@@ -71,7 +72,8 @@ def _order(call: Call) -> tuple[str, int, str, str, bool]:
 
 
 def _way(calls: tuple[Call, ...], start: FindingReason) -> Way:
-    return Way((*_links(calls), start), tuple(_last(call.caller) for call in calls))
+    conditions = sum(call.conditions for call in calls)
+    return Way((*_links(calls), start), len(calls), conditions)
 
 
 def _links(calls: tuple[Call, ...]) -> Iterator[FindingReason]:

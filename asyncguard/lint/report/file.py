@@ -199,7 +199,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
             )
             if call not in seen:
                 seen.add(call)
-                yield call._replace(line=edge.line, hot=edge.hot)
+                yield call._replace(line=edge.line, hot=edge.hot, conditions=edge.conditions)
 
 
 def _named(analysis: FileAnalysis) -> Iterator[NamedCall]:
@@ -234,12 +234,12 @@ def _why_entered(info: FunctionInfo, often: Loop) -> str:
 
 
 def _rounds(analysis: FileAnalysis) -> frozenset[FunctionId]:
-    """Return the functions that loop over training steps, and run none beside."""
+    """Return the functions that loop over steps that train or follow from each other."""
     return frozenset(
         (analysis.path, info.qualname)
         for info in analysis.reported
         if info.summary is not None
-        and info.summary.work & Work.CONTAINS_TRAINING
+        and info.summary.work & (Work.CONTAINS_TRAINING | Work.CONTAINS_RUNS)
         and analysis.entered(info) != Loop.STEP
     )
 

@@ -64,7 +64,9 @@ def switches(tree: ast.Module) -> Switches:
 
 def _words(node: ast.AST) -> Iterator[str]:
     match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            yield name
+        case ast.alias(name=name) | ast.ImportFrom(module=str() as name):
             yield name.rpartition(".")[2]
         case ast.Constant(value=str() as text) if text.isidentifier():
             yield text

@@ -138,6 +138,12 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
+def argument_paths(call: cst.Call) -> frozenset[str]:
+    """Return the plain names and the paths in the arguments of a call."""
+    paths = (dotted(argument.value) for argument in call.args)
+    return frozenset(paths).union(*(names_in(argument.value) for argument in call.args))
+
+
 def names_in(node: cst.CSTNode) -> frozenset[str]:
     """Return the plain names in a piece of code."""
     return frozenset(n.value for n in walk(node) if type(n) is cst.Name)
