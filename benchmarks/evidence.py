@@ -35,6 +35,7 @@ import tomli
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from asyncguard.lint.evidence.weights import ENTRY, probability
+from asyncguard.lint.names import family
 from benchmarks import accuracy
 from benchmarks.truth import joined, table, truth
 
@@ -43,18 +44,18 @@ WEIGHTS = ROOT / "rules" / "evidence.toml"
 RESULTS = ROOT / "benchmarks" / "results" / "evidence.json"
 CONTACT = ROOT / "benchmarks" / "results" / "first_contact.json"
 FOLDS = 30
-PENALTIES = (0.0005, 0.001, 0.002, 0.004)
+PENALTIES = (0.0005, 0.001, 0.002, 0.004)  # of the size of weights: it makes small ones none
+RIDGE = 0.005  # of their squares: it keeps what occurs together from pulling against each other
 PACKAGES = 3  # of the development half in which an item must occur
-OF_WORDS = 5  # and one that is a word in a name
 MOST = 150  # items that keep a weight, of both questions together
 TIE = 0.005  # nats, in which fits are equally good
 PRECISION = 0.85  # of what is shown by default, by cross-validation over what was read
 BIN = 50  # findings from which a bin of stated probabilities is judged
 FOR = ("to.literal", "to.default", "value.catalogue", "value.moved", "value.annotation")
 AGAINST = ("doubt.",)
-WORDS = ("function.", "class.", "file.", "folder.", "caller.")
 RAN, LABELLED, READ = "ran", "labelled", "read"
 Row = dict[str, Any]
+TESTS = family("file.test")  # of which a check reports nothing by default
 
 
 class Judged(NamedTuple):
@@ -77,11 +78,10 @@ class Judged(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What is asked of a finding, and of which."""
+    """What is asked of a finding, and of which: None is of none."""
 
     name: str
     answer: Callable[[Judged], bool | None]
-    takes: Callable[[str], bool]  # items that may weigh
 
 
 def _waits(row: Judged) -> bool:
@@ -93,8 +93,8 @@ def _is_hot(row: Judged) -> bool | None:
 
 
 QUESTIONS = (
-    Question("waits", _waits, lambda item: not item.startswith(WORDS)),
-    Question("hot", _is_hot, lambda item: True),
+    Question("waits", _waits),
+    Question("hot", _is_hot),
 )
 
 
@@ -178,7 +178,8 @@ def read(contact: Path, keep: Path) -> Iterator[Judged]:
             continue
         verdicts = {(path, line): verdict for path, line, verdict, *_ in row["lines"]}
         for finding in checked(contact / name, ["."], keep / f"{name}.contact.json"):
-            if not (finding["code"].startswith(joined.WAITS) and said_hot(finding)):
+            asked = finding["code"].startswith(joined.WAITS) and said_hot(finding)
+            if not asked or TESTS(finding["path"]):
                 continue
             verdict = verdicts.get((finding["path"], finding["line"]), "?")
             if verdict in ("step", "cold", "none"):
@@ -222,12 +223,12 @@ def fit(question: Question, rows: Sequence[Judged], items: Sequence[str], penalt
     vector = np.ones(x.shape[1])  # of the largest singular value, by power iteration
     for _ in range(50):
         vector = x.gathered(w * x.times(vector / np.linalg.norm(vector)))
-    step = 4 / (1.1 * np.linalg.norm(vector))
     free = np.array([0, *(0 if item in (RAN, LABELLED) else 1 for item in taught)])
+    step = 1 / (1.1 * np.linalg.norm(vector) / 4 + RIDGE)
     known = ahead = np.zeros(x.shape[1])
     pace = 1.0
     for _ in range(1200):
-        gradient = x.gathered(w * (1 / (1 + np.exp(-x.times(ahead))) - y))
+        gradient = x.gathered(w * (1 / (1 + np.exp(-x.times(ahead))) - y)) + RIDGE * free * ahead
         moved = ahead - step * gradient
         shrunk = np.sign(moved) * np.maximum(np.abs(moved) - step * penalty * free, 0)
         new = np.clip(shrunk, low, high)
@@ -365,14 +366,13 @@ def fitted(dev: Sequence[Judged], question: Question) -> tuple[list[str], Any, n
     seen: dict[str, set[str]] = {}
     for row in dev:
         if question.answer(row) is not None:
-            for item in filter(question.takes, row.items):
+            for item in row.items:
                 seen.setdefault(item, set()).add(row.package)
-    enough = {i: OF_WORDS if i.startswith(WORDS) else PACKAGES for i in seen}
-    items = sorted(item for item, packages in seen.items() if len(packages) >= enough[item])
+    items = sorted(item for item, packages in seen.items() if len(packages) >= PACKAGES)
     tried = {penalty: held_out(question, dev, items, penalty) for penalty in PENALTIES}
     losses = {penalty: loss(question, dev, found) for penalty, found in tried.items()}
     alike = [each for each, value in losses.items() if value <= min(losses.values()) + TIE]
-    penalty = max(alike) if question.name == "hot" else min(alike)
+    penalty = min(alike)  # the least of equals: rare doubts keep their say
     known = [row for row in dev if question.answer(row) is not None]
     theta = fit(question, known, items, penalty)
     small = np.argsort(-np.abs(theta[1:]))[MOST // 2 :] + 1

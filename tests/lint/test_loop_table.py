@@ -25,6 +25,7 @@ DECIDED = {
     "it trains, or goes over batches": (LoopShape(batches=0), Work.NONE),
     "it contains steps": (LoopShape(batches=3, names_epochs=True), Work.CONTAINS_STEPS),
     "it names epochs": (LoopShape(names_epochs=True), Work.RUNS_MODEL),
+    "it runs a model on what its round before made": (LoopShape(), Work.REPEATS),
     "it runs what runs a model in each of its steps": (LoopShape(), Work.CONTAINS_RUNS),
     "it runs a model": (LoopShape(), Work.RUNS_MODEL),
     "it names steps, and works": (LoopShape(names_steps=True), Work.ENQUEUES),

@@ -181,8 +181,7 @@ class Nesting:
             self.does(Work.RUNS_MODEL)
         own = record.transparent or self.function.hook == Loop.STEP  # a part of a step
         if not own and not work & Work.GRADIENTS:
-            runs = work & (Work.REPEATS | Work.CONTAINS_RUNS)
-            self.runs_what_repeats(runs or (Work.REPEATS if shape.names_steps else Work.NONE))
+            self.runs_what_repeats(work & (Work.REPEATS | Work.CONTAINS_RUNS))
 
     def feeds(self, chosen_by: Collection[str], paths: frozenset[str]) -> None:
         """Note what a model is run on here, by path; `chosen_by` are the names that say which."""

@@ -27,6 +27,8 @@ def _over_steps(record: LoopRecord) -> tuple[Provenance, str, str]:
         told = f": {record.source.text}" if record.source and record.source.text else ""
         family = record.source.family if record.source else ""
         return Provenance.LOADER, f"goes over batches{told}", family
+    if record.work & Work.REPEATS:
+        return Provenance.REPEATS, "runs a model on what its round before made", ""
     if record.work & Work.RUNS_MODEL:
         return Provenance.RUNS, "runs a model, or a step", ""
     return Provenance.NAME, "names steps or batches, and does work on the device", COUNTER

@@ -11,6 +11,7 @@ _BY_ITSELF = {
     Provenance.CATALOGUE: "it comes from an operation that returns device values",
     Provenance.HOOK: "the framework passes it",
     Provenance.TRAINS: "the code uses it as a model's output",
+    Provenance.REPEATS: "the code runs a model on what it made before",
     Provenance.RUNS: "the code runs a model",
     Provenance.CALL: "a caller passes it",
     Provenance.LOADER: "a loader yields it",

@@ -20,26 +20,28 @@ class Provenance(enum.IntEnum):
     CATALOGUE = 0  # the catalogue says what an API returns
     HOOK = 1  # the framework passes it, or enters the function that often
     TRAINS = 2  # the code runs a training step itself
-    RUNS = 3  # the loop runs a model, whatever it goes over
-    CALL = 4  # a caller passes it, or is hot
-    LOADER = 5  # it is, or goes over, what a loader yields
-    ANNOTATION = 6  # its declared type
-    DOCSTRING = 7  # the type that a docstring gives
-    TYPE_TEST = 8  # `isinstance` or another test of its type
-    USAGE = 9  # the methods called on it, or what it is passed to or combined with
-    ATTRIBUTE = 10  # the attribute that is taken of it, or that it is
-    MOVED = 11  # it is moved to a device
-    OPAQUE = 12  # an unresolved call made it from device values
-    HOT_NAME = 13  # its name, within code that trains
-    NAME = 14  # its name alone
-    ARGUMENT = 15  # an argument of a function that the framework enters
-    GUESS = 16  # mostly so
+    REPEATS = 3  # the loop runs a model on what its round before made
+    RUNS = 4  # the loop runs a model, whatever it goes over
+    CALL = 5  # a caller passes it, or is hot
+    LOADER = 6  # it is, or goes over, what a loader yields
+    ANNOTATION = 7  # its declared type
+    DOCSTRING = 8  # the type that a docstring gives
+    TYPE_TEST = 9  # `isinstance` or another test of its type
+    USAGE = 10  # the methods called on it, or what it is passed to or combined with
+    ATTRIBUTE = 11  # the attribute that is taken of it, or that it is
+    MOVED = 12  # it is moved to a device
+    OPAQUE = 13  # an unresolved call made it from device values
+    HOT_NAME = 14  # its name, within code that trains
+    NAME = 15  # its name alone
+    ARGUMENT = 16  # an argument of a function that the framework enters
+    GUESS = 17  # mostly so
 
 
 STRENGTH: Mapping[Provenance, int] = {
     Provenance.CATALOGUE: HIGH,
     Provenance.HOOK: HIGH,
     Provenance.TRAINS: HIGH,
+    Provenance.REPEATS: HIGH,
     Provenance.RUNS: HIGH,
     Provenance.CALL: HIGH,
     Provenance.LOADER: HIGH,

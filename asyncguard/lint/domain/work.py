@@ -121,6 +121,11 @@ TABLE = (
     Row("it contains steps", lambda shape, work: work & Work.CONTAINS_STEPS, Loop.EPOCH),
     Row("it names epochs", lambda shape, work: shape.names_epochs, Loop.EPOCH),
     Row(
+        "it runs a model on what its round before made",
+        lambda shape, work: work & Work.REPEATS,
+        Loop.STEP,
+    ),
+    Row(
         "it runs what runs a model in each of its steps",
         lambda shape, work: work & Work.CONTAINS_RUNS,
         Loop.EPOCH,

@@ -6,12 +6,13 @@ A function that is called from a step loop runs once a step, and so does what it
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.handed import Signature
 from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
+from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.names import family
 from asyncguard.lint.program.definitions import Definitions, classes_above, definitions, is_override
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, NamedCall
@@ -44,7 +45,7 @@ class CallGraph:
         }
         guesses = map(self._decided, _by_name(files, definitions(files, above), signatures))
         self.guesses = [call for call in guesses if self._runs(call)]
-        self.rounds = set[FunctionId]().union(*(facts.rounds for facts in files))
+        self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
         self.fallbacks = frozenset[FunctionId]().union(*(facts.fallbacks for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
         self.hooks = {
@@ -58,7 +59,7 @@ class CallGraph:
             del self.hooks[key]
         for key in self.fallbacks & self.hooks.keys():
             self.hooks[key] = min(self.hooks[key], Hotness.RARE)
-        self._add_callers_of_rounds()
+        self.runs = self._runs_of(files)
         self.hooked = {(hook.path, hook.function): hook for hook in hooks}
         self.entered = self._entries()
 
@@ -84,22 +85,19 @@ class CallGraph:
                 callers[key].add(self.hooks.get((call.caller_path, call.caller)))
         return {key: Hotness.EPOCH for key, levels in callers.items() if levels == {Hotness.EPOCH}}
 
-    def _add_callers_of_rounds(self) -> None:
-        """Add what calls one that loops over steps, once: a round is all that it does.
+    def _runs_of(self, files: Iterable[FileFacts]) -> set[FunctionId]:
+        """Return the functions that run many steps which follow from each other, and their callers.
 
-        What a framework enters in every step is a step, whatever loops it has.
+        What they do beside these they do once a run: a generation, a sampling. What a framework
+        enters in every step is none, nor what a step of another run calls: a draft of few tokens.
         """
-        incoming: dict[FunctionId, list[Call]] = {}
-        for call in (*self.calls, *self.guesses):
-            if call.context.loop is Loop.NONE and not call.context.guarded:
-                incoming.setdefault((call.callee_path, call.callee), []).append(call)
-        waiting = [*self.rounds]
-        while waiting:
-            for call in incoming.get(waiting.pop(), ()):
-                caller = call.caller_path, call.caller
-                if caller not in self.rounds and caller not in self.hooks:
-                    self.rounds.add(caller)
-                    waiting.append(caller)
+        calls = (*self.calls, *self.guesses)
+        steps = {(c.callee_path, c.callee) for c in calls if _follows(c)}
+        within = _reached(steps, ((c.caller_path, c.caller) for c in calls), calls)
+        once = [c for c in calls if c.context.loop is Loop.NONE and not c.context.guarded]
+        runs = set[FunctionId]().union(*(facts.runs for facts in files))
+        found = _reached(runs, ((c.callee_path, c.callee) for c in once), once)
+        return found - within - {key for key in found - runs if key in self.hooks}
 
     def _in_epochs(self, named: set[FunctionId]) -> dict[FunctionId, Hotness]:
         """Return those of which names alone say that they are steps, but calls that they are none.
@@ -195,7 +193,8 @@ class CallGraph:
         """Return how often a call enters its callee; one that loops over steps is no step."""
         level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
         callee = call.callee_path, call.callee
-        level = min(level, Hotness.EPOCH) if callee in self.rounds else level
+        if callee in self.rounds or callee in self.runs:
+            level = min(level, Hotness.EPOCH)
         return min(level, Hotness.RARE) if callee in self.fallbacks else level
 
     @cached_property
@@ -282,6 +281,31 @@ class CallGraph:
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""
         return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
+
+
+def _follows(call: Call) -> bool:
+    """Whether a call is made in a loop whose rounds follow from each other."""
+    return call.hot is not None and call.hot.kind is Provenance.REPEATS
+
+
+def _reached(
+    start: Iterable[FunctionId], ends: Iterable[FunctionId], calls: Sequence[Call]
+) -> set[FunctionId]:
+    """Return what can be reached by calls, in the direction that leads away from these ends."""
+    by_end: dict[FunctionId, list[Call]] = {}
+    for end, call in zip(ends, calls, strict=True):
+        by_end.setdefault(end, []).append(call)
+    found = set(start)
+    waiting = [*found]
+    while waiting:
+        end = waiting.pop()
+        for call in by_end.get(end, ()):
+            caller, callee = (call.caller_path, call.caller), (call.callee_path, call.callee)
+            other = callee if end == caller else caller
+            if other not in found:
+                found.add(other)
+                waiting.append(other)
+    return found
 
 
 def _module(path: str) -> str:

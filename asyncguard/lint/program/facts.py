@@ -136,6 +136,7 @@ class FileFacts(NamedTuple):
     named: tuple[NamedCall, ...] = ()
     defined: tuple[Defined, ...] = ()
     rounds: frozenset[FunctionId] = frozenset()  # functions that loop over training steps
+    runs: frozenset[FunctionId] = frozenset()  # and over steps that follow from each other
     compiled: frozenset[FunctionId] = frozenset()  # functions that it hands to a compiler
     decorated: frozenset[Decorated] = frozenset()
     fallbacks: frozenset[FunctionId] = frozenset()  # run where what replaces them chooses nothing
@@ -154,6 +155,7 @@ class FileFacts(NamedTuple):
             hooks=self.hooks + more.hooks,
             named=self.named + more.named,
             rounds=self.rounds | more.rounds,
+            runs=self.runs | more.runs,
             compiled=self.compiled | more.compiled,
             decorated=self.decorated | more.decorated,
             fallbacks=self.fallbacks | more.fallbacks,

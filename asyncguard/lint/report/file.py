@@ -175,7 +175,8 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
         tuple(_calls(analysis)),
         tuple(_hooks(analysis)),
         named=tuple(_named(analysis)),
-        rounds=_rounds(analysis),
+        rounds=_with(Work.CONTAINS_TRAINING, analysis),
+        runs=_with(Work.CONTAINS_RUNS, analysis),
         compiled=_compiled(analysis),
         decorated=frozenset(_decorated(analysis)),
         fallbacks=frozenset(_fallbacks(analysis)),
@@ -233,13 +234,13 @@ def _why_entered(info: FunctionInfo, often: Loop) -> str:
     return f"`{info.name}` {'steps an environment' if acts else 'runs a training step'}"
 
 
-def _rounds(analysis: FileAnalysis) -> frozenset[FunctionId]:
-    """Return the functions that loop over steps that train or follow from each other."""
+def _with(work: Work, analysis: FileAnalysis) -> frozenset[FunctionId]:
+    """Return the functions that have such loops, and are no step themselves."""
     return frozenset(
         (analysis.path, info.qualname)
         for info in analysis.reported
         if info.summary is not None
-        and info.summary.work & (Work.CONTAINS_TRAINING | Work.CONTAINS_RUNS)
+        and info.summary.work & work
         and analysis.entered(info) != Loop.STEP
     )
 
