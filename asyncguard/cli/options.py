@@ -126,8 +126,8 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--min-probability", metavar="P", type=_probability,
-        help="show what waits with at least this probability, 0 to 1 (default: from where nine of "
-        "ten findings are true)",
+        help="show what waits with at least this probability, 0 to 1 (default: where precision "
+        "and recall are in balance)",
     )  # fmt: skip
     group.add_argument(
         "--assume-device",

@@ -13,14 +13,13 @@ from asyncguard.model import Loop
 SHAPES = st.builds(
     LoopShape,
     st.integers(-1, 3),
-    *[st.booleans()] * 8,
+    *[st.booleans()] * 7,
 )
 WORKS = st.integers(0, max(Work) * 2 - 1)
 # A loop that each row decides, and that no row before it does.
 DECIDED = {
     "it steps an environment": (LoopShape(once=True), Work.STEPS_ENVIRONMENT),
     "it goes round once": (LoopShape(batches=3, once=True), Work.STEP),
-    "it draws a few batches": (LoopShape(batches=3, few=True), Work.RUNS_MODEL),
     "it cuts what it goes over into batches": (LoopShape(batches=LOW), Work.CONTAINS_BATCHES),
     "it trains, or goes over batches": (LoopShape(batches=0), Work.NONE),
     "it contains steps": (LoopShape(batches=3, names_epochs=True), Work.CONTAINS_STEPS),

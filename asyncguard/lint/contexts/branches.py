@@ -17,7 +17,6 @@ from asyncguard.lint.contexts.caches import (
     counted_by_len,
     grows,
     last_statement,
-    makes_anew,
 )
 from asyncguard.lint.contexts.conditions import IDENTITY, warns
 from asyncguard.lint.contexts.counters import MORE
@@ -151,8 +150,7 @@ def is_point(test: cst.BaseExpression) -> bool:
 
 def is_rare(frame: Frame, node: cst.If) -> bool:
     """Whether a branch runs now and then: once a period, for a new record, or for more room."""
-    room = grows(frame, node) or makes_anew(node)
-    return room or improves(node) or _starts_anew(node.test, node.body)
+    return grows(frame, node) or improves(node) or _starts_anew(node.test, node.body)
 
 
 def _starts_anew(test: cst.BaseExpression, body: cst.BaseSuite) -> bool:

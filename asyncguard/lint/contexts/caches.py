@@ -117,23 +117,6 @@ def _sized(node: cst.BaseExpression) -> str:
     return dotted(counted) if counted is not None else dotted(node.func).removesuffix(".size")
 
 
-def makes_anew(node: cst.If) -> bool:
-    """Whether a branch makes a kept table again whose size no longer fits.
-
-    `if self.x is None or self.x.shape[0] != n: self.x = ...`: inputs mostly have one size.
-    """
-    sized = {
-        side
-        for part in disjuncts(node.test)
-        if type(part) is cst.Comparison
-        and len(part.comparisons) == 1
-        and type(part.comparisons[0].operator) is cst.NotEqual
-        for side in map(_sized, (part.left, part.comparisons[0].comparator))
-        if side.startswith("self.")
-    }
-    return bool(sized) and any(dotted(target) in sized for target in _targets(node.body))
-
-
 def recalls(node: cst.If) -> bool:
     """Whether a branch returns what was kept: `if key in cache: return cache[key]`."""
     test, last = node.test, last_statement(node.body)
@@ -142,28 +125,6 @@ def recalls(node: cst.If) -> bool:
     target, value = test.comparisons[0], last.value
     kept = type(target.operator) is cst.In and type(value) is cst.Subscript
     return kept and value.value.deep_equals(target.comparator)  # type: ignore[union-attr]
-
-
-def recalls_found(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> bool:
-    """Whether a branch returns what a table has for a key, and what follows fills that in.
-
-    `x = table.get(key)`, `if x is not None: return x`, and later `table[key] = ...`.
-    """
-    test, last = node.test, last_statement(node.body)
-    if type(test) is not cst.Comparison or type(last) is not cst.Return or last.value is None:
-        return False
-    asked: cst.CSTNode = test.left
-    value: cst.CSTNode | None = None
-    found = _small(block[index - 1]) if index else None
-    if type(test.left) is cst.NamedExpr:
-        asked, value = test.left.target, test.left.value
-    elif type(found) is cst.Assign and dotted(found.targets[0].target) == dotted(asked):
-        value = found.value
-    if type(value) is not cst.Call or not dotted(asked) or dotted(asked) != dotted(last.value):
-        return False
-    table, _, method = dotted(value.func).rpartition(".")
-    present = type(test.comparisons[0].operator) is cst.IsNot
-    return bool(present and table) and method == "get" and _stores_into(block[index + 1 :], table)
 
 
 def is_large_enough(node: cst.If) -> bool:
@@ -183,25 +144,6 @@ def is_large_enough(node: cst.If) -> bool:
         return False
     returned = dotted(last.value) if last.value is not None else ""
     return path != "" and path == returned == _sized(sizes.left)
-
-
-def is_done(node: cst.If, block: Sequence[cst.CSTNode], index: int) -> bool:
-    """Whether a branch returns because what follows is done: `if self.ready: return`.
-
-    What follows says so in the end: `self.ready = True`. Or fills what has been found to be there:
-    `if self.x is not None: return self.x`, and `self.x = ...`.
-    """
-    last = last_statement(node.body)
-    if type(last) is not cst.Return:
-        return False
-    kept = _found(node.test)
-    if kept and (last.value is None or dotted(last.value) == kept):
-        return any(dotted(t) == kept for part in block[index + 1 :] for t in _targets_of(part))
-    flag = dotted(node.test)
-    if not flag.startswith("self."):
-        return False
-    later = (n for part in block[index + 1 :] for n in walk(part) if type(n) is cst.Assign)
-    return any(dotted(n.targets[0].target) == flag and dotted(n.value) == "True" for n in later)
 
 
 def _found(test: cst.BaseExpression) -> str:
@@ -248,21 +190,6 @@ def _small(line: cst.CSTNode) -> cst.CSTNode | None:
 
 
 _CARRIED = family("parameter.carried")
-
-
-def begins(frame: Frame, node: cst.If) -> bool:
-    """Whether a branch makes what one step hands on to the next: `if cache is None: cache = ...`.
-
-    The later ones are passed it, as all that prepares a step of a generation is, mostly.
-    """
-    parameters = {p.name for p in frame.function.parameters} if frame.function else set()
-    prepares = bool(parameters) and _PREPARES(frame.function.name)
-    for test in conjuncts(node.test):
-        path = dotted(test.left) if type(test) is cst.Comparison else ""
-        if path in parameters and type(test.comparisons[0].operator) is cst.Is:  # type: ignore[attr-defined]
-            made = path in (dotted(t) for t in _targets_of(node.body))
-            return made and (prepares or _CARRIED(path))
-    return False
 
 
 _PREPARES = family("function.prepares_inputs")

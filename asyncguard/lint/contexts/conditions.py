@@ -6,18 +6,15 @@ is not a guard: that rank still waits.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import libcst as cst
 
 from asyncguard.catalogue import load
-from asyncguard.lint.contexts.amounts import compares, of_event, of_size
 from asyncguard.lint.contexts.counters import (
     MORE,
-    RARELY_FALSE,
     RARELY_TRUE,
     USUAL,
     Rarity,
@@ -75,8 +72,7 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     """Return the guards that a condition puts on its `if` and its `else` branch."""
     depth = len(frame.loops)
     if type(test) is cst.Comparison and type(test.comparisons[0].operator) in IDENTITY:
-        missing, guard = _of_missing_input(frame, test) or USUAL, Guard(depth, True)
-        return guard if missing.rarely_true else None, guard if missing.rarely_false else None
+        return None, None
     _note_period(frame, test)
     rarity = rare(frame, test)
     if rarity == USUAL:
@@ -141,6 +137,14 @@ def _asks_for_one(test: cst.BaseExpression) -> bool:
     return named and type(asked.operator) in _EQUAL
 
 
+def compares(
+    test: cst.BaseExpression, operators: Collection[type[cst.CSTNode]]
+) -> TypeGuard[cst.Comparison]:
+    """Whether a test is one comparison by one of these operators."""
+    single = type(test) is cst.Comparison and len(test.comparisons) == 1
+    return single and type(test.comparisons[0].operator) in operators  # type: ignore[attr-defined]
+
+
 Question = Callable[[Frame, cst.BaseExpression], Rarity | None]
 
 
@@ -201,8 +205,7 @@ def _of_abnormal(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
 
 
 def _of_name(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    flag = is_flag(test) and not (frame.trains and is_on_by_default(frame, test))
-    return RARELY_TRUE if flag or _asks_when(frame, test) else None
+    return RARELY_TRUE if is_flag(test) else None
 
 
 def _of_remembered(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
@@ -225,57 +228,21 @@ def _of_clock(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return RARELY_TRUE if compares(test, MORE) and _reads_clock(frame, test) else None
 
 
-_OTHER_PLATFORM = family("test.other_platform")
-
-
-def _of_platform(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    """`is_torch_xla_available()`: what another platform asks for is rare on a CUDA device."""
-    called = dotted(test.func) if type(test) is cst.Call else ""
-    return RARELY_TRUE if called and _OTHER_PLATFORM(called.rpartition(".")[2]) else None
-
-
 def _of_counter(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     single = type(test) is cst.Comparison and len(test.comparisons) == 1
     return counter_comparison(frame, test) if single else None  # type: ignore[arg-type]
 
 
-_USUAL_INPUT = family("parameter.usual")
-
-
-def _of_missing_input(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
-    """`input_ids is None`: what a tokenizer always makes is seldom left out."""
-    if not compares(test, IDENTITY) or type(test.left) is not cst.Name:
-        return None
-    name, asked = test.left.value, test.comparisons[0]
-    if not _USUAL_INPUT(name) or dotted(asked.comparator) != "None":
-        return None
-    if frame.function is None or all(p.name != name for p in frame.function.parameters):
-        return None
-    return RARELY_TRUE if type(asked.operator) is cst.Is else RARELY_FALSE
-
-
 # What makes a condition rare, in the order in which it is asked; no kind has all answers.
 _QUESTIONS = (
-    _of_abnormal, _of_name, of_event, _of_remembered, _of_period, _of_clock, of_place,
-    _of_platform, of_size, _of_missing_input, _of_counter,
+    _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, of_place, _of_counter,
 )  # fmt: skip
-_OF_NAMES = _QUESTIONS[:4]
+_OF_NAMES = _QUESTIONS[:3]
 _QUESTIONS_OF: Mapping[type[cst.CSTNode], Sequence[Question]] = {
     cst.Name: _OF_NAMES,
     cst.Attribute: (*_OF_NAMES, of_place),
     cst.Comparison: [q for q in _QUESTIONS if q not in (_of_abnormal, _of_remembered)],
 }
-
-
-def _asks_when(frame: Frame, test: cst.BaseExpression) -> bool:
-    """Whether a call is asked if it is time: `is_due(step, every)`, `check_freq(every, step)`."""
-    if type(test) is not cst.Call or len(test.args) < 2:
-        return False
-    if _PERIOD(dotted(test.func).rpartition(".")[2]):
-        return any(_STEP(dotted(argument.value)) for argument in test.args)
-    path = dotted(test.args[0].value)
-    counted = any(path in loop.targets for loop in frame.loops)
-    return counted and _STEP(path)
 
 
 _EQUAL = (cst.Equal, cst.NotEqual)
@@ -312,48 +279,6 @@ def is_flag(test: cst.BaseExpression) -> bool:
         return bool(_FLAG(dotted(test.func).rpartition(".")[2]))
     path = dotted(test)
     return bool(path and _FLAG(path.rpartition(".")[2]))
-
-
-def is_on_by_default(frame: Frame, test: cst.BaseExpression) -> bool:
-    """Whether a condition reads an option that is on unless it is turned off.
-
-    An argument by its default, `verbose=True`, or the attribute that keeps one of `__init__`. It
-    says so of steps alone: elsewhere much is told once, for that is what such an option is for.
-    """
-    asked = test.left if type(test) is cst.Comparison else test
-    default = _default(frame, dotted(asked))
-    if default is None:
-        return False
-    if type(test) is not cst.Comparison:
-        return default != 0
-    bound = test.comparisons[0].comparator
-    if len(test.comparisons) > 1 or type(bound) is not cst.Integer:
-        return False
-    holds = _HOLDS.get(type(test.comparisons[0].operator))
-    return holds is not None and holds(default, bound.evaluated_value)
-
-
-_HOLDS: Mapping[type[cst.CSTNode], Callable[[int, int], bool]] = {
-    cst.Equal: operator.eq,
-    cst.NotEqual: operator.ne,
-    cst.GreaterThan: operator.gt,
-    cst.GreaterThanEqual: operator.ge,
-}
-
-
-def _default(frame: Frame, path: str) -> int | None:
-    """Return the number or truth value that an argument is by default; None if it has none."""
-    owner, _, name = path.rpartition(".")
-    asked: Frame | None = frame
-    while asked is not None and asked.function is not None:
-        cls = asked.function.cls
-        function = asked.function if not owner else cls.lookup("__init__") if cls else None
-        if owner in ("", "self") and function is not None:
-            for parameter in function.parameters:
-                if parameter.name == name:
-                    return _number(parameter.default)
-        asked = asked.parent
-    return None
 
 
 def _number(node: cst.BaseExpression | None) -> int | None:

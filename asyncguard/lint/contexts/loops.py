@@ -10,8 +10,6 @@ import libcst as cst
 from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
-from asyncguard.lint.contexts.once import retries
-from asyncguard.lint.contexts.samples import draws_few
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.reasons import LOW, NAMED
 from asyncguard.lint.domain.values import (
@@ -54,7 +52,6 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
             names_steps=_names_steps(node.iter, iterable, names),
             counts=_counts(node.iter, iterable),
             once=_takes_one(node.iter) or branches.leaves_loop(node.body),
-            few=draws_few(frame, node, targets),
         ),
         transparent=_is_within_step(node.iter, targets, counted)
         or (bool(frame.loops) and not epochs and _goes_round_twice(node.iter)),
@@ -250,14 +247,11 @@ def _sources(node: cst.BaseExpression, *, views: bool = True) -> set[str]:
 def while_record(frame: Frame, node: cst.While) -> LoopRecord:
     """Open the record of a `while` loop."""
     names = {n.value for n in walk(node.test) if type(n) is cst.Name}
-    once = retries(node)
     return LoopRecord(
         node,
         line=frame.line(),
         shape=LoopShape(
             names_epochs=bool(names) and all(map(_EPOCH, names)),
             names_steps=any(map(_STEP, names)),
-            once=once,
         ),
-        transparent=once,
     )

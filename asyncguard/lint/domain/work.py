@@ -65,7 +65,6 @@ class LoopShape(NamedTuple):
     counts: bool = False  # it goes over a range of numbers
     periodic: bool = False  # it does something every n-th time
     once: bool = False  # it goes round once or so, or as often as someone types
-    few: bool = False  # it ends after a few rounds, whatever there is to go over
 
     def over_steps(self, work: int) -> bool:
         """Whether it is plainly the training or inference loop."""
@@ -106,16 +105,9 @@ def _in_parts(shape: LoopShape, work: int) -> bool:
     return bool(shape.batches == LOW and work & Work.CONTAINS_BATCHES and not work & Work.GRADIENTS)
 
 
-def _samples(shape: LoopShape, work: int) -> bool:
-    """Whether it draws a few batches to look at them: what trains on a few is a step."""
-    drawn = shape.few and (shape.batches >= 0 or shape.names_batches)
-    return drawn and not work & (Work.GRADIENTS | Work.CONTAINS_STEPS)
-
-
 TABLE = (
     Row("it steps an environment", lambda shape, work: work & Work.STEPS_ENVIRONMENT, Loop.STEP),
     Row("it goes round once", lambda shape, work: shape.once, Loop.NONE),
-    Row("it draws a few batches", _samples, Loop.NONE),
     Row("it cuts what it goes over into batches", _in_parts, Loop.EPOCH),
     Row("it trains, or goes over batches", _runs_steps, Loop.STEP),
     Row("it contains steps", lambda shape, work: work & Work.CONTAINS_STEPS, Loop.EPOCH),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from asyncguard.lint.contexts import branches, caches, conditions, once, trainings
+from asyncguard.lint.contexts import branches, caches, conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
 from asyncguard.lint.contexts.options import Asked, asked_by
 from asyncguard.lint.domain.dependence import Dependence
@@ -75,12 +75,9 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     """Return the guards of both branches: by the test, and by what the branches do."""
     guard_true, guard_false = conditions.guard_of(frame, node.test)
     raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
-    block, index = frame.blocks[-1] if frame.blocks else ((), 0)  # none in the body of a class
-    if once.fills_or_fails(node, block, index):
-        guard_true = Guard(len(frame.loops), True)
-    recalled = caches.recalls(node) or caches.recalls_found(node, block, index)
+    recalled = caches.recalls(node)
     guard_true = _guard_of_body(frame, node, guard_true)
-    done = caches.is_done(node, block, index) or caches.is_large_enough(node)
+    done = caches.is_large_enough(node)
     if raises or recalled or done:
         guard_false = Guard(len(frame.loops), True)
     return guard_true, guard_false
@@ -105,9 +102,8 @@ def _guard_of_body(frame: Frame, node: cst.If, guard: Guard | None) -> Guard | N
 
 def _runs_once(frame: Frame, node: cst.If) -> bool:
     """Whether a branch runs once, or never, however often its test is asked."""
-    kept = branches.leaves_loop(node.body) or caches.fills_in(node) or caches.begins(frame, node)
-    once_in_all = branches.is_once(frame, node) or once.switches(frame, node)
-    return kept or once_in_all or conditions.never_holds(node.test)
+    kept = branches.leaves_loop(node.body) or caches.fills_in(node)
+    return kept or branches.is_once(frame, node) or conditions.never_holds(node.test)
 
 
 def _else(frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence) -> bool:

@@ -357,7 +357,7 @@ DOCUMENTED = {
     "min-confidence": "Report what is believed at least so much: `low`, `medium` or `high`.",
     "min-probability": "In place of `min-confidence`: report what waits with at least this "
     "probability, 0 to 1. Each finding states its own; the default is medium confidence, from "
-    "where nine of ten findings are true in programs that the weights were not fitted on.",
+    "where precision and recall are in balance in programs that the weights were not fitted on.",
     "tests": "What to report of files of unit tests: `skip` (nothing; the summary says how many "
     "findings there are) or `check`.",
     "assume-device": "Where values are: `as-written` (models on an accelerator, tensors where "

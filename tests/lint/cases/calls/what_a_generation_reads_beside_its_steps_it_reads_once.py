@@ -1,3 +1,4 @@
+# settings: min_confidence=low
 import torch
 
 

@@ -22,7 +22,7 @@ def train(model, loader, optimizer, period, times):
             shown = next(times)
             print(loss)  # clean
         if check_freq(period, step):
-            print(loss)  # clean
+            print(loss)  # ASG101
         if step >= bound:
             bound = loss.item()  # ASG102
         if loss.item() >= 9:  # ASG102

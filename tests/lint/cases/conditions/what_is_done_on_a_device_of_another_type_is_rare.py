@@ -15,6 +15,6 @@ def train(model, loader, optimizer, device):
         if device.type == "cuda":
             print(loss)  # ASG101
         if is_sagemaker_mp_enabled():
-            print(loss)  # clean
+            print(loss)  # ASG101
         if not is_torch_xla_available():
             print(loss)  # ASG101

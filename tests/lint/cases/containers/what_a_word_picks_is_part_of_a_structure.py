@@ -1,3 +1,4 @@
+# xfail: likely enough for the default, by the weights: few such programs were judged
 import torch
 
 

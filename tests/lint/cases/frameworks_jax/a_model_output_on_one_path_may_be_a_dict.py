@@ -1,4 +1,3 @@
-# xfail: the truth of a JAX value is found likely: the fit has few such programs
 import jax
 
 

@@ -1,3 +1,4 @@
+# settings: min_confidence=low
 from typing import Optional, Tuple
 
 import torch

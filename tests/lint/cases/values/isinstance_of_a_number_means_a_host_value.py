@@ -1,3 +1,4 @@
+# settings: min_confidence=high
 import torch
 from torch import nn
 

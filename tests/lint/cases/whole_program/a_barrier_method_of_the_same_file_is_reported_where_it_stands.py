@@ -1,3 +1,4 @@
+# settings: min_confidence=low
 # path: comm.py
 
 import torch.distributed as dist
