@@ -154,7 +154,7 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
 def _note_tests(number: int) -> Iterator[str]:
     """Say how many findings stand in unit tests."""
     if number:
-        yield f"Not shown: {count(number, 'finding')} in unit tests (`tests = \"check\"`)."
+        yield f'Not shown: {count(number, "finding")} in unit tests (`tests = "check"`).'
 
 
 def _note_allowed(allowed: Sequence[Finding]) -> Iterator[str]:

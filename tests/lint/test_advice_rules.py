@@ -201,7 +201,7 @@ def test_reads_of_values_that_exist_at_the_first(between: str, count: int) -> No
 
 
 def test_what_one_call_reads_is_batched_where_it_is_read() -> None:
-    helper = "def log(loss):\n    print(loss.item())\n    save(loss.mean().item())\n"
+    helper = "def log(loss: torch.Tensor):\n    print(loss.item())\n    save(loss.mean().item())\n"
     source = helper + loop("log(loss)")
     assert [f.line for f in found(source, "ASG301")] == [2]
 
