@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,16 @@ def test_configuration_files_change_options(
         each for each in found if each.removeprefix(NOT) in ("debug", "rate", "clip")
     } >= changed
     assert bool(found) is bool(changed)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_what_is_no_file_turns_nothing_on(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "folder.yaml").mkdir()
+    (tmp_path / "gone.yaml").symlink_to("nothing")
+    paths = configuration_files([str(tmp_path / "a.py")])
+    assert len(paths) == 2  # a folder is looked into
+    assert turned_on(paths) == frozenset()
 
 
 def test_a_branch_is_told_as_soon_as_a_configuration_file_opens_it(tmp_path: Path) -> None:

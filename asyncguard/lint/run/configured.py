@@ -51,8 +51,8 @@ def turned_on(paths: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for path in paths:
         try:
-            if os.path.getsize(path) > MOST_OF_ONE:
-                continue  # data
+            if not os.path.isfile(path) or os.path.getsize(path) > MOST_OF_ONE:
+                continue  # a pipe would never end, and so much is data
             with open(path, encoding="utf-8", errors="replace") as stream:
                 text = stream.read()
         except OSError:
