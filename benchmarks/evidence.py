@@ -34,7 +34,7 @@ import tomli
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from asyncguard.lint.evidence.weights import ENTRY, probability
+from asyncguard.lint.evidence.weights import ENTRY, probability, says_hot
 from asyncguard.lint.names import family
 from benchmarks import accuracy
 from benchmarks.truth import joined, table, truth
@@ -406,7 +406,7 @@ def fitted(dev: Sequence[Judged], question: Question) -> tuple[list[str], Any, n
 
 def together(rows: Sequence[Judged], waits: np.ndarray, hot: np.ndarray) -> np.ndarray:
     """Return the probabilities that the linter states: of a wait, in each step if it says so."""
-    said = np.array(["runs.step" in r.items and "runs.guarded" not in r.items for r in rows], bool)
+    said = np.array([says_hot(row.items) for row in rows], bool)
     return np.where(said, waits * hot, waits)
 
 

@@ -5,7 +5,7 @@ They run once, or once for each size or key, whatever else their conditions say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -146,19 +146,6 @@ def is_large_enough(node: cst.If) -> bool:
     return path != "" and path == returned == _sized(sizes.left)
 
 
-def _found(test: cst.BaseExpression) -> str:
-    """Return the attribute that a test finds to be filled: `self.x is not None`; "" if none."""
-    if type(test) is cst.Call:
-        path = attribute_asked_for(test)
-    elif type(test) is cst.Comparison and len(test.comparisons) == 1:
-        asked = test.comparisons[0]
-        there = type(asked.operator) is cst.IsNot and dotted(asked.comparator) == "None"
-        path = dotted(test.left) if there else ""
-    else:
-        path = ""
-    return path if path.startswith("self.") else ""
-
-
 def attribute_asked_for(test: cst.Call) -> str:
     """Return what is asked for: `hasattr(self, "x")`, `getattr(self, "x", None)`; "" if nothing."""
     asked = [argument.value for argument in test.args]
@@ -168,31 +155,6 @@ def attribute_asked_for(test: cst.Call) -> str:
         return ""
     name = asked[1].raw_value if type(asked[1]) is cst.SimpleString else ""
     return f"{dotted(asked[0])}.{name}" if name else ""
-
-
-def _targets_of(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """Yield what is assigned in a statement, one by one where several are."""
-    for target in (n.target for n in walk(node) if type(n) is cst.AssignTarget):
-        if type(target) is cst.Tuple:
-            yield from (element.value for element in target.elements)
-        else:
-            yield target
-
-
-def _stores_into(block: Sequence[cst.CSTNode], table: str) -> bool:
-    targets = (n.target for part in block for n in walk(part) if type(n) is cst.AssignTarget)
-    return any(type(t) is cst.Subscript and dotted(t.value) == table for t in targets)
-
-
-def _small(line: cst.CSTNode) -> cst.CSTNode | None:
-    """Return the one small statement of a line."""
-    return line.body[0] if type(line) is cst.SimpleStatementLine and len(line.body) == 1 else None
-
-
-_CARRIED = family("parameter.carried")
-
-
-_PREPARES = family("function.prepares_inputs")
 
 
 def fills_first(frame: Frame, node: cst.If) -> Guard | None:

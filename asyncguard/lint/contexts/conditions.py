@@ -33,7 +33,6 @@ from asyncguard.lint.syntax.tree import dotted, walk
 _FLAG = family("test.flag")
 _PERIOD = family("period.length")
 _COUNTER = family("counter.compared")
-_STEP = family("counter.step")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
 _KEPT = _CONDITIONS | {cst.Subscript}
 _CHOOSING = _KEPT | {cst.IfExp}

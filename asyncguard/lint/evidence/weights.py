@@ -84,8 +84,12 @@ def probability(items: Collection[str]) -> float:
     Where that says that it runs in every step: that it waits in every step.
     """
     waits = weights().waits.probability(items)
-    hot = "runs.step" in items and "runs.guarded" not in items
-    return waits * weights().hot.probability(items) if hot else waits
+    return waits * weights().hot.probability(items) if says_hot(items) else waits
+
+
+def says_hot(items: Collection[str]) -> bool:
+    """Whether this says that a place runs in every step."""
+    return "runs.step" in items and "runs.guarded" not in items
 
 
 def _of_way(finding: Finding) -> Iterator[str]:

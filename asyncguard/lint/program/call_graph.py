@@ -6,7 +6,7 @@ A function that is called from a step loop runs once a step, and so does what it
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
@@ -91,12 +91,19 @@ class CallGraph:
         What they do beside these they do once a run: a generation, a sampling. What a framework
         enters in every step is none, nor what a step of another run calls: a draft of few tokens.
         """
-        calls = (*self.calls, *self.guesses)
-        steps = {(c.callee_path, c.callee) for c in calls if _follows(c)}
-        within = _reached(steps, ((c.caller_path, c.caller) for c in calls), calls)
-        once = [c for c in calls if c.context.loop is Loop.NONE and not c.context.guarded]
+        down: dict[FunctionId, list[FunctionId]] = {}
+        up: dict[FunctionId, list[FunctionId]] = {}
+        steps: set[FunctionId] = set()
+        for call in (*self.calls, *self.guesses):
+            caller, callee = (call.caller_path, call.caller), (call.callee_path, call.callee)
+            down.setdefault(caller, []).append(callee)
+            if call.context.loop is Loop.NONE and not call.context.guarded:
+                up.setdefault(callee, []).append(caller)
+            if call.hot is not None and call.hot.kind is Provenance.REPEATS:
+                steps.add(callee)
+        within = _reached(steps, down)
         runs = set[FunctionId]().union(*(facts.runs for facts in files))
-        found = _reached(runs, ((c.callee_path, c.callee) for c in once), once)
+        found = _reached(runs, up)
         return found - within - {key for key in found - runs if key in self.hooks}
 
     def _in_epochs(self, named: set[FunctionId]) -> dict[FunctionId, Hotness]:
@@ -283,28 +290,16 @@ class CallGraph:
         return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
 
 
-def _follows(call: Call) -> bool:
-    """Whether a call is made in a loop whose rounds follow from each other."""
-    return call.hot is not None and call.hot.kind is Provenance.REPEATS
-
-
 def _reached(
-    start: Iterable[FunctionId], ends: Iterable[FunctionId], calls: Sequence[Call]
+    start: Iterable[FunctionId], ways: Mapping[FunctionId, Iterable[FunctionId]]
 ) -> set[FunctionId]:
-    """Return what can be reached by calls, in the direction that leads away from these ends."""
-    by_end: dict[FunctionId, list[Call]] = {}
-    for end, call in zip(ends, calls, strict=True):
-        by_end.setdefault(end, []).append(call)
+    """Return what these ways lead to from there, with where they start."""
     found = set(start)
     waiting = [*found]
     while waiting:
-        end = waiting.pop()
-        for call in by_end.get(end, ()):
-            caller, callee = (call.caller_path, call.caller), (call.callee_path, call.callee)
-            other = callee if end == caller else caller
-            if other not in found:
-                found.add(other)
-                waiting.append(other)
+        new = {*ways.get(waiting.pop(), ())} - found
+        found |= new
+        waiting += new
     return found
 
 

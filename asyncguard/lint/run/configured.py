@@ -30,14 +30,12 @@ _ON = frozenset({"true", "yes", "on", "1"})
 def configuration_files(checked: Iterable[str]) -> list[str]:
     """Return the files beside those that are checked which may turn options on, sorted."""
     folders = {os.path.dirname(os.path.abspath(path)) for path in checked}
-    roots = {root_of(folder) for folder in folders} - {None}
-    if alone := [folder for folder in folders if root_of(folder) is None]:
+    found = {folder: root_of(folder) for folder in folders}
+    roots = {root for root in found.values() if root is not None}
+    if alone := [folder for folder, root in found.items() if root is None]:
         roots.add(os.path.commonpath(alone))
-    found: list[str] = []
-    for root in sorted(filter(None, roots)):
-        if not any(root != other and Path(root).is_relative_to(other) for other in roots if other):
-            found += _below(root)
-    return sorted(found)[:MOST]
+    outer = [root for root in roots if roots.isdisjoint(map(str, Path(root).parents))]
+    return sorted(path for root in outer for path in _below(root))[:MOST]
 
 
 def _below(root: str) -> Iterator[str]:
