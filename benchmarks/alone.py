@@ -8,8 +8,9 @@ Each DIR holds unpacked packages, of which N are drawn (all, if it holds fewer),
 files at most. Each is checked whole, then N of its files are checked one by one, as an editor or
 pre-commit does: half of them drawn from those with findings, the others from all. A finding is the
 same if its place, rule and API are, and how often it happens. `--findings F` takes what the whole
-packages gave from JSON lines that `findings_sample.py` kept, of the same code. `--write` keeps the
-counts in benchmarks/results/alone.json.
+packages gave from JSON lines that `findings_sample.py` kept, of the same code. With
+`--cache DIR` caches are kept there, and the check of the package is the context of its files.
+`--write` keeps the counts in benchmarks/results/alone.json.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ def key_of(finding: Finding) -> Key:
     return f.line, f.column, f.code, f.api, f.loop.value, f.guarded
 
 
-def found_in(paths: Sequence[Path]) -> dict[str, set[Key]]:
-    """Check some paths together; return the findings of each file."""
+def found_in(paths: Sequence[Path], kept: Path | None = None) -> dict[str, set[Key]]:
+    """Check some paths together; return the findings of each file. `kept`: where caches are."""
     found: defaultdict[str, set[Key]] = defaultdict(set)
-    for finding in check_paths(paths, Settings(cache=False, root=paths[0].parent)).findings:
+    settings = Settings(cache=kept is not None, cache_dir=str(kept), root=paths[0].parent)
+    for finding in check_paths(paths, settings).findings:
         found[finding.path].add(key_of(finding))
     return found
 
@@ -80,12 +82,14 @@ def kept_in(path: Path | None) -> Kept:
     return kept
 
 
-def compare(package: Path, kept: Kept, count: int, chosen: random.Random) -> Counts:
+def compare(
+    package: Path, kept: Kept, count: int, chosen: random.Random, cache: Path | None
+) -> Counts:
     """Check a package, and some of its files alone."""
-    whole = kept[package.name] if package.name in kept else found_in([package])
+    whole = kept[package.name] if package.name in kept else found_in([package], cache)
     counts = Counts()
     for path in drawn(sorted(map(str, package.rglob("*.py"))), whole, count, chosen):
-        alone = found_in([Path(path)]).get(path, set())
+        alone = found_in([Path(path)], cache).get(path, set())
         together = whole.get(path, set())
         counts.files += 1
         counts.findings += len(together)
@@ -108,6 +112,7 @@ def main() -> int:
     parser.add_argument("--largest", type=int, default=5000)
     parser.add_argument("--files", type=int, default=10)
     parser.add_argument("--findings", type=Path)
+    parser.add_argument("--cache", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
@@ -122,7 +127,7 @@ def main() -> int:
             if 0 < len([*path.rglob("*.py")]) <= options.largest
         ]
         for package in sorted(chosen.sample(packages, min(len(packages), options.packages))):
-            counts = compare(package, kept, options.files, chosen)
+            counts = compare(package, kept, options.files, chosen, options.cache)
             rows[package.name] = [
                 counts.files,
                 counts.findings,

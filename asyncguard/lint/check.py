@@ -20,22 +20,16 @@ from asyncguard.lint.program.facts import FileFacts, FileResult
 from asyncguard.lint.report.impact import by_place
 from asyncguard.lint.report.refine import refine
 from asyncguard.lint.run import pool, worker
-from asyncguard.lint.run.cache import FEW_FILE, Asked, Cache
+from asyncguard.lint.run.cache import Asked
 from asyncguard.lint.run.configuration import Configuration
-from asyncguard.lint.run.configured import configuration_files, turned_on
+from asyncguard.lint.run.configured import turned_on
+from asyncguard.lint.run.context import context_of
 from asyncguard.lint.run.dealing import chunks_of, processes
 from asyncguard.lint.run.discover import Chosen, choose
 from asyncguard.lint.run.generated import in_sources
 from asyncguard.lint.run.mending import mended
 from asyncguard.lint.run.settings import Settings, chosen_rules
-from asyncguard.lint.run.surroundings import (
-    around,
-    digest,
-    generated,
-    leading,
-    related,
-    stamped,
-)
+from asyncguard.lint.run.surroundings import around, generated
 from asyncguard.lint.selectors import matches
 from asyncguard.lint.source.suppress import Allowances, Suppression, apply
 from asyncguard.model import Finding
@@ -241,33 +235,27 @@ def analysed(
     Of the others, which are not reported, those that matter are looked at as well.
     """
     asked = options(settings)
-    stamps = stamped(others)
-    beside = configuration_files(files)
-    known_by = asked, digest(stamped(beside)), digest(stamps)
-    cache = Cache(settings, known_by, files, *([FEW_FILE] if others else []))
-    if cache.linked is not None:
+    context = context_of(files, others, settings, asked)
+    if context.linked is not None:
         progress(len(files), len(files))
-        return cache.linked
-    near = related(files, stamps)
-    known = {path: facts for path in files if (facts := cache.get(path)) is not None}
-    fresh = [path for path in (*files, *near.paths) if path not in known]
-    done = len(known)
+        return context.linked
+    known, fresh = dict(context.known), context.fresh
+    done = max(len(files) - len(fresh), 0)
     progress(done, len(files))
-    modules = worker.index([*files, *others])
-    jobs = settings.jobs or processes(fresh, modules) if len(fresh) > FEW else 1
+    jobs = settings.jobs or processes(fresh, context.modules) if len(fresh) > FEW else 1
     if jobs != 1:
         worker.load()
-    start = worker.start, (modules, asked, leading(near, files))
+    start = worker.start, (context.modules, asked, context.leading)
     lost: set[str] = set()  # files whose process died: another time it may live
     with pool.Pool(worker.check_many, jobs, *start) as workers:
-        for results in _checked(workers, cache.note, lost, fresh):
+        for results in _checked(workers, context.note, lost, fresh):
             known.update({result.path: result for result in results})
             done += len(results)
             progress(min(done, len(files)), len(files))
-    network = call_graph.CallGraph(known, turned_on(beside))
+    network = call_graph.CallGraph(known, turned_on(context.beside))
     told = in_sources(linking.link(network))
     linked = mended({path: told[path] for path in files}, settings.jobs)
-    cache.store({path: known[path] for path in files if path not in lost}, linked)
+    context.store({path: told for path, told in known.items() if path not in lost}, linked)
     return linked
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.lint import check
+from asyncguard.lint import live
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.live import check_text
 from asyncguard.lint.modules.project import Project
-from asyncguard.lint.run import bases, surroundings, worker
+from asyncguard.lint.run import bases, context, surroundings, worker
+from asyncguard.lint.run.cache import stamped
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.decode import check_syntax, parse_ahead
@@ -85,18 +86,18 @@ def test_context_can_be_turned_off(tmp_path: Path) -> None:
 def test_of_a_large_project_those_that_mention_the_file_are_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surroundings, "SMALL", 100)
+    monkeypatch.setattr(context, "WHOLE", 100)
     project(tmp_path)
     (tmp_path / "pkg" / "other.py").write_text("import torch\nprint(1)\n")
     (tmp_path / "run.py").write_text("from scripts import train\ntrain.train(net, batches, adam)\n")
     (tmp_path / "list.py").write_text("from scripts import train\nprint(train)\n")
     named = [str(tmp_path / "pkg" / "meters" / "utils.py")]
     others = surroundings.around(named, Configuration.fixed(SETTINGS))
-    found = surroundings.related(named, surroundings.stamped(others))
+    found = surroundings.related(named, stamped(others), 100)
     assert [Path(path).name for path in found.paths] == ["train.py", "run.py"]
     assert found.callers == set(found.paths)
     monkeypatch.setattr(surroundings, "MOST", 200)
-    assert surroundings.related(named, surroundings.stamped(others)).paths == []
+    assert surroundings.related(named, stamped(others), 100).paths == []
 
 
 def test_of_a_large_project_users_count_however_many_files_lie_between(
@@ -116,7 +117,7 @@ def test_of_a_large_project_users_count_however_many_files_lie_between(
         "        loss = model(x, y)\n        loss.backward()\n        optimizer.step()\n"
         "        meter.add(loss)\n"
     )
-    monkeypatch.setattr(surroundings, "SMALL", 100)
+    monkeypatch.setattr(context, "WHOLE", 100)
     found = check_paths([inside / "utils.py"], SETTINGS).findings
     assert [finding.line for finding in found] == [3]
 
@@ -128,7 +129,7 @@ def test_of_a_large_project_notebooks_are_users_too(
     cells = [{"cell_type": "code", "source": TRAIN.format(module="pkg.meters.utils")}]
     (tmp_path / "scripts" / "train.py").unlink()
     (tmp_path / "scripts" / "train.ipynb").write_text(json.dumps({"cells": cells}))
-    monkeypatch.setattr(surroundings, "SMALL", 100)
+    monkeypatch.setattr(context, "WHOLE", 100)
     found = check_paths([tmp_path / "pkg" / "meters" / "utils.py"], SETTINGS).findings
     assert [finding.line for finding in found] == [3]
 
@@ -139,11 +140,11 @@ def test_tests_are_the_last_users_that_are_looked_at(
     project(tmp_path)
     train = (tmp_path / "scripts" / "train.py").read_text()
     (tmp_path / "pkg" / "meters" / "test_utils.py").write_text(train)
-    monkeypatch.setattr(surroundings, "SMALL", 100)
+    monkeypatch.setattr(context, "WHOLE", 100)
     monkeypatch.setattr(surroundings, "MOST", len(train))
     named = [str(tmp_path / "pkg" / "meters" / "utils.py")]
     others = surroundings.around(named, Configuration.fixed(SETTINGS))
-    (found,) = surroundings.related(named, surroundings.stamped(others)).paths
+    (found,) = surroundings.related(named, stamped(others), 100).paths
     assert found == str(tmp_path / "scripts" / "train.py")
 
 
@@ -159,7 +160,7 @@ def test_of_a_file_that_only_calls_the_checked_one_no_import_is_followed(
     (tmp_path / "scripts" / "plots.py").write_text("import torch\ndef draw(x):\n    return x\n")
     utils = tmp_path / "pkg" / "meters" / "utils.py"
     utils.write_text(UTILS + "from scripts.train import train\n" * is_called)
-    monkeypatch.setattr(surroundings, "SMALL", 100)
+    monkeypatch.setattr(context, "WHOLE", 100)
     read: list[str] = []
     load = Project._load
     monkeypatch.setattr(Project, "_load", lambda self, path: read.append(path) or load(self, path))
@@ -172,7 +173,7 @@ def test_a_read_in_a_file_that_is_not_looked_at_is_not_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project(tmp_path)
-    monkeypatch.setattr(surroundings, "SMALL", 10)  # so what the file imports is read on demand
+    monkeypatch.setattr(context, "WHOLE", 10)  # so what the file imports is read on demand
     train = tmp_path / "scripts" / "train.py"
     train.write_text(f"{train.read_text()}        print(loss)\n")
     alone = check_paths([train], SETTINGS).findings
@@ -188,7 +189,7 @@ def test_nothing_is_read_again_until_something_changes(
     first = check_paths([path], settings).findings
     with monkeypatch.context() as patch:
         patch.setattr(worker.Worker, "check", lambda *_: pytest.fail("analysed again"))
-        patch.setattr(check, "related", lambda *_: pytest.fail("searched again"))
+        patch.setattr(context, "related", lambda *_: pytest.fail("searched again"))
         assert check_paths([path], settings).findings == first
     (tmp_path / "scripts" / "train.py").write_text("import torch\n")
     assert check_paths([path], settings).findings == ()
@@ -236,7 +237,7 @@ def test_of_a_large_project_those_that_define_bases_are_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A method that overrides another is as hot as the calls of the other, by its own class."""
-    monkeypatch.setattr(surroundings, "SMALL", 10)
+    monkeypatch.setattr(context, "WHOLE", 10)
     for folder in ("pkg", "pkg/engine", "pkg/models"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "__init__.py").write_text("")
@@ -272,3 +273,83 @@ def test_what_is_parsed_for_bases_is_not_parsed_again(
     assert parse_ahead("a = 1\n") is not None
     assert check_syntax("a = 1\n") is not check_syntax("a = 1\n")  # each is handed on once
     assert parsed == ["a = 1\n"] * 3
+
+
+def checked(path: Path, folder: Path, **settings: object) -> list[Finding]:
+    return list(check_paths([path], Settings(root=folder, jobs=1, **settings)).findings)  # type: ignore[arg-type]
+
+
+def test_the_last_check_of_a_large_project_is_the_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is looked at again but what changed, and what tells of it."""
+    monkeypatch.setattr(context, "WHOLE", 0)
+    monkeypatch.setattr(surroundings, "MOST", 0)
+    project(tmp_path)
+    (tmp_path / "scripts" / "other.py").write_text("import torch\nfrom pkg.meters import utils\n")
+    utils = tmp_path / "pkg" / "meters" / "utils.py"
+    assert checked(utils, tmp_path) == []  # of the files around, none
+    whole = checked(tmp_path, tmp_path)
+    assert [finding.line for finding in whole] == [3]
+    seen: list[str] = []
+    check = worker.Worker.check
+
+    def spy(self: worker.Worker, path: str, *rest: object) -> object:
+        seen.append(Path(path).name)
+        return check(self, path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(worker.Worker, "check", spy)
+    assert checked(utils, tmp_path) == whole
+    assert seen == []  # the answer holds
+    utils.write_text(f"\n{UTILS}")
+    assert [finding.line for finding in checked(utils, tmp_path)] == [4]
+    assert seen == ["utils.py", "train.py"]
+    (finding,) = check_text(f"\n\n{UTILS}".encode(), str(utils), settled(tmp_path))
+    assert finding.line == 5
+    assert "other.py" not in seen
+
+
+def settled(folder: Path) -> Configuration:
+    return Configuration.fixed(Settings(root=folder, jobs=1))
+
+
+def test_who_told_of_a_changed_file_is_looked_at_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read that a helper makes for a call is told of by the file of the call."""
+    monkeypatch.setattr(context, "WHOLE", 0)
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "helper.py").write_text("def note(value):\n    return float(value)\n")
+    (tmp_path / "train.py").write_text(TRAIN.format(module="helper").replace("[], ", ""))
+    assert [finding.line for finding in checked(tmp_path, tmp_path)] == [2]
+    (tmp_path / "helper.py").write_text("\n\ndef note(value):\n    return float(value)\n")
+    assert [finding.line for finding in checked(tmp_path / "helper.py", tmp_path)] == [4]
+
+
+def test_a_small_project_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project(tmp_path)
+    (first,) = checked(tmp_path / "pkg" / "meters" / "utils.py", tmp_path)
+    monkeypatch.setattr(worker.Worker, "check", lambda *_: pytest.fail("looked at again"))
+    assert first.line == 3
+    assert checked(tmp_path / "scripts" / "train.py", tmp_path) == []
+
+
+def test_a_file_that_is_gone_is_no_context(tmp_path: Path) -> None:
+    project(tmp_path)
+    utils = tmp_path / "pkg" / "meters" / "utils.py"
+    assert len(checked(tmp_path, tmp_path)) == 1
+    (tmp_path / "scripts" / "train.py").unlink()
+    assert checked(utils, tmp_path) == checked(tmp_path, tmp_path) == []
+
+
+def test_an_editor_names_files_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The project was checked by a path from the working directory."""
+    project(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(live, "SMALL", 0)
+    monkeypatch.setattr(surroundings, "MOST", 0)
+    utils = tmp_path / "pkg" / "meters" / "utils.py"
+    assert check_text(UTILS.encode(), str(utils), settled(tmp_path)) == []
+    assert len(checked(Path("."), tmp_path)) == 1
+    (finding,) = check_text(UTILS.encode(), str(utils), settled(tmp_path))
+    assert (finding.path, finding.line) == (str(utils), 3)

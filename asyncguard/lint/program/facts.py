@@ -5,7 +5,7 @@ Plain records without trees: they travel between processes and are kept in the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
@@ -146,6 +146,14 @@ class FileFacts(NamedTuple):
     options: Switches = NO_SWITCHES
     source: str = ""  # the file that it was generated from, which tells all of it
     skipped: str = ""  # the reason for reporting nothing of it, with its place
+
+    def tells_of(self, paths: Set[str]) -> bool:
+        """Whether it tells of places in these files, where helpers read for its calls."""
+        for each in self.candidates:
+            places = each.by.places if each.by is not None else ()
+            if each.finding.path in paths or any(path in paths for path, *_ in places):
+                return True
+        return False
 
     def with_guest(self, more: FileFacts) -> FileFacts:
         """Add what a function of a file of no framework told, which this file reaches."""

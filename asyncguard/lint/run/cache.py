@@ -1,8 +1,10 @@
 """Facts of files that have not changed, kept between runs.
 
 One file in the cache directory holds the facts of a run, under a key of what all depend on:
-asyncguard's version and rules, the options of the analysis, and which files are checked. Facts are
-stale once their file changed, or one that was read for it, or for that one in turn.
+asyncguard's version and rules, and the options of the analysis. They hold for the files that were
+checked together, for these decide what imports mean. Facts are stale once their file changed, or
+one that was read for it, or for that one in turn. Files that are checked alone, in a hook or by
+name, take the facts of their project's last check for their context.
 
 The directory may lie in a repository that a stranger wrote, so nothing in it is trusted. A cache is
 believed only if it was signed with the key of this user (see `secret`); it is plain data
@@ -31,7 +33,7 @@ from asyncguard.version import __version__
 FILE = "lint.msgpack"
 FEW_FILE = "lint.few.msgpack"  # of files that were checked without the rest of their project
 # Then the key, the answer's length, the signatures of the answer and of the contents, and these.
-HEADER = b"asyncguard lint cache 3\n"
+HEADER = b"asyncguard lint cache 4\n"
 LENGTH = 8  # bytes
 SIGNATURE = 32  # bytes
 SCRATCH = "lint.", ".tmp"  # how the names of files begin and end that are still being written
@@ -41,13 +43,20 @@ IGNORE = b"# Made by asyncguard.\n*\n"
 # nanoseconds. The second cannot be set: archives and copies set the first to what it was elsewhere.
 Stamp = tuple[int, int, int]
 YOUNG = 2_000_000_000  # nanoseconds within which another write may leave a file's times the same
+Stamps = Mapping[str, Stamp | None]  # by path; None of files that are gone
 Asked = tuple[str, str]  # a path, and that of a file that was read for it
 T = TypeVar("T")
 
 
 class Answer(NamedTuple):
-    """What a run said, and the stamps and digests of the files that it is true for."""
+    """What a run said of some files, or all, and what it is true for.
 
+    `checked` are the files that were checked together, with their stamps and digests; `beside`
+    digests what else the answer depends on, and facts do not.
+    """
+
+    checked: frozenset[str]
+    beside: str
     stamps: Mapping[str, tuple[Stamp, str]]
     linked: Mapping[str, FileResult]
 
@@ -62,23 +71,34 @@ class Contents(NamedTuple):
 class Cache:
     """What the last run of one configuration left; `store` writes what this one leaves.
 
-    `linked` is that run's answer, if it still holds; the facts behind it are not read then.
+    `linked` is that run's answer, if it still holds; the facts behind it are not read then. What
+    was left is of use to a run that checks the same files; with `within`, to one that checks some
+    of them: `checked` are then those of that run, none if it left nothing for these.
     """
 
     def __init__(
-        self, settings: Settings, options: object, checked: Collection[str], name: str = FILE
+        self,
+        settings: Settings,
+        options: object,
+        beside: str,
+        checked: Collection[str],
+        name: str = FILE,
+        *,
+        within: bool = False,
     ) -> None:
-        self.path = _directory(settings) / name
+        self.path = path_of(settings, name)
         self.secret = secret.key() if settings.cache else None
-        self.key = _key(options, checked) if self.secret else ""
+        self.key = _key(options) if self.secret else ""
+        self.beside = beside
+        self.checked = frozenset() if within else frozenset(checked)
         self.linked: Mapping[str, FileResult] | None = None
         self.before = Contents({}, frozenset())
         self.kept: Mapping[str, tuple[Stamp, str]] = {}  # of the files as they were kept
         self.stamps: dict[str, Stamp] = {}  # of the files as this run found them
+        self.changed: set[str] = set()  # or gone, since
         self.stale: set[str] = set()
         if self.secret:
-            self.stamps = {path: stamp for path in checked if (stamp := stamp_of(path)) is not None}
-            self._load(self.secret, set(checked))
+            self._load(self.secret, frozenset(checked), within)
         self.asked = {pair for pair in self.before.asked if pair[0] not in self.stale}
 
     def get(self, path: str) -> FileFacts | None:
@@ -89,21 +109,31 @@ class Cache:
         """Note which files were read for which."""
         self.asked.update(asked)
 
-    def _load(self, signing: bytes, checked: set[str]) -> None:
+    def _load(self, signing: bytes, wanted: frozenset[str], within: bool) -> None:
         """Read what the last run left, the facts only if its answer no longer holds."""
+        self._stamp(self.checked)
         try:
             stored = _Stored.split(_read(self.path), self.key)
             answer = _decode(stored.answer(signing), Answer)
-            unchanged = {path for path, kept in answer.stamps.items() if self._same(path, *kept)}
-            if unchanged == checked:
-                self.linked = answer.linked if _is_sound(answer.linked, checked) else None
+            if not (wanted <= answer.checked if within else wanted == answer.checked):
                 return
+            self._stamp(answer.checked)
+            unchanged = {path for path, kept in answer.stamps.items() if self._same(path, *kept)}
+            if unchanged == answer.checked and self.beside == answer.beside:
+                sound = wanted <= answer.linked.keys() and _is_sound(answer.linked, answer.checked)
+                self.linked = answer.linked if sound else None
+                if sound:
+                    return
             before = _decode(stored.contents(signing), Contents)
         except (OSError, ValueError, RecursionError):
             return
-        if all(path in checked and facts.path == path for path, facts in before.facts.items()):
-            self.before, self.kept = before, answer.stamps
-            self.stale = with_importers(checked - unchanged, before.asked)
+        if all(p in answer.checked and facts.path == p for p, facts in before.facts.items()):
+            self.checked, self.before, self.kept = answer.checked, before, answer.stamps
+            self.changed = {*(answer.checked - unchanged)}
+            self.stale = with_importers(self.changed, before.asked)
+
+    def _stamp(self, paths: Iterable[str]) -> None:
+        self.stamps = {path: stamp for path in paths if (stamp := stamp_of(path)) is not None}
 
     def _same(self, path: str, stamp: Stamp, digest: str) -> bool:
         """Whether a file holds what it held: it was not written since, or to no effect."""
@@ -120,7 +150,7 @@ class Cache:
         stamps = {path: stamped for path in facts if (stamped := self._stamped(path)) is not None}
         kept = {path: known for path, known in facts.items() if path in stamps}
         try:
-            answer = _encode(Answer(stamps, linked))
+            answer = _encode(Answer(self.checked, self.beside, stamps, linked))
             contents = _encode(Contents(kept, frozenset(self.asked)))
             _write(self.path, _Stored.join(self.key, answer, contents, self.secret))
         except (OSError, ValueError):  # ValueError: the name of a file is not text
@@ -196,6 +226,11 @@ def _sign(signing: bytes, head: bytes, part: bytes, data: bytes | memoryview) ->
     return signature.digest()
 
 
+def path_of(settings: Settings, name: str = FILE) -> Path:
+    """Return where a cache is kept: by default that of the last check of a whole project."""
+    return _directory(settings) / name
+
+
 def _directory(settings: Settings) -> Path:
     """Return the directory of our own: `cache-dir`, or one within it if it has another name."""
     directory = settings.root / settings.cache_dir
@@ -254,7 +289,7 @@ def _decode(data: memoryview, kind: type[T]) -> T:
     return msgspec.msgpack.decode(data, type=kind)
 
 
-def _is_sound(linked: Mapping[str, FileResult], checked: set[str]) -> bool:
+def _is_sound(linked: Mapping[str, FileResult], checked: frozenset[str]) -> bool:
     """Whether each finding speaks of the file that it is kept under, one of those checked."""
     return linked.keys() <= checked and all(
         finding.path == path for path, told in linked.items() for finding in told.findings
@@ -295,9 +330,22 @@ def stamp_of(path: str) -> Stamp | None:
     return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _key(options: object, checked: Iterable[str]) -> str:
-    """Digest what all entries depend on; the set of files decides what imports mean."""
-    parts = [__version__, repr(options), _own_digest(), _here(), *sorted(checked)]
+def stamped(others: Iterable[str]) -> Stamps:
+    """Return the stamps of files, by which one is known to have changed; None of those gone."""
+    return {path: stamp_of(path) for path in others}
+
+
+def digest(others: Stamps) -> str:
+    """Return what changes as soon as one of these files does."""
+    import hashlib  # a check of whole folders needs none
+
+    stamps = "\n".join(f"{path} {stamp}" for path, stamp in others.items())
+    return hashlib.blake2b(stamps.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _key(options: object) -> str:
+    """Digest what all entries depend on."""
+    parts = [__version__, repr(options), _own_digest(), _here()]
     return _hash("\0".join(parts).encode("utf-8", "surrogatepass"))
 
 

@@ -17,7 +17,7 @@ from asyncguard import files
 from asyncguard.lint.modules.copies import HEADER, named_source
 from asyncguard.lint.modules.leading import Leading, Leads
 from asyncguard.lint.run.bases import Bases
-from asyncguard.lint.run.cache import Stamp, stamp_of
+from asyncguard.lint.run.cache import Stamps
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.discover import SUFFIXES, choose
 from asyncguard.lint.run.importers import importers
@@ -26,7 +26,6 @@ from asyncguard.model import AsyncguardError
 
 MARKERS = ("pyproject.toml", "asyncguard.toml", "setup.py", "setup.cfg", ".git")  # of a project
 MOST_FILES = 5_000  # of a project; of a larger one only the package counts
-SMALL = 300_000  # bytes of a project of which all files are looked at
 MOST = 120_000  # bytes of the files that use what is checked, of a larger one
 MOST_OF_BASES = 60_000  # bytes of the files that define bases of its classes
 MOST_OF_ONE = 400_000
@@ -91,22 +90,6 @@ def package(folder: Path) -> Path | None:
     return found
 
 
-Stamps = Mapping[str, Stamp | None]
-
-
-def stamped(others: Iterable[str]) -> Stamps:
-    """Return the stamps of files, by which one is known to have changed; None of those gone."""
-    return {path: stamp_of(path) for path in others}
-
-
-def digest(others: Stamps) -> str:
-    """Return what changes as soon as one of these files does."""
-    import hashlib  # a check of whole folders needs none
-
-    stamps = "\n".join(f"{path} {stamp}" for path, stamp in others.items())
-    return hashlib.blake2b(stamps.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-
-
 class Near(NamedTuple):
     """The files that are looked at beside those that are checked.
 
@@ -117,11 +100,14 @@ class Near(NamedTuple):
     callers: frozenset[str] = frozenset()
 
 
-def related(named: Sequence[str], others: Stamps) -> Near:
-    """Return those of the others that are looked at for the files that are checked."""
+def related(named: Sequence[str], others: Stamps, small: int) -> Near:
+    """Return those of the others that are looked at for the files that are checked.
+
+    All are, if they hold at most `small` bytes.
+    """
     sizes = {path: stamp[0] for path, stamp in others.items() if stamp is not None}
     sizes = {path: size for path, size in sizes.items() if size <= MOST_OF_ONE}
-    if sum(sizes.values()) <= SMALL:
+    if sum(sizes.values()) <= small:
         return Near(list(sizes))
     texts = {path: _read(path) for path in sizes}
     found = dict.fromkeys(_sources(named, texts))
