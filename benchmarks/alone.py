@@ -52,7 +52,7 @@ def key_of(finding: Finding) -> Key:
 def found_in(paths: Sequence[Path], kept: Path | None = None) -> dict[str, set[Key]]:
     """Check some paths together; return the findings of each file. `kept`: where caches are."""
     found: defaultdict[str, set[Key]] = defaultdict(set)
-    settings = Settings(cache=kept is not None, cache_dir=str(kept), root=paths[0].parent)
+    settings = Settings(cache=kept is not None, cache_dir=kept or Path(), root=paths[0].parent)
     for finding in check_paths(paths, settings).findings:
         found[finding.path].add(key_of(finding))
     return found

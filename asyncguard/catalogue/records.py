@@ -191,6 +191,8 @@ class Framework(NamedTuple):
     moves: tuple[str, ...] = ()  # methods that take an array to another place
     array_attributes: tuple[str, ...] = ()  # of an array, which are arrays themselves
     devices: tuple[str, ...] = ()  # strings that name a kind of accelerator
+    default_device: tuple[str, ...] = ()  # functions that set where arrays are made from then on
+    device_contexts: tuple[str, ...] = ()  # contexts that say where arrays are made in them
     asked_for: tuple[str, ...] = ()  # arguments that ask for its arrays, in host memory
     reveals: tuple[str, ...] = ()  # methods whose call in a text means that it is in use
     numbers: Mapping[str, int] = {}  # functions that give a number -> with so many arguments
@@ -221,6 +223,7 @@ class Language(NamedTuple):
     repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
     calls_back: frozenset[str] = frozenset()  # methods that have a function called in each step
     adds: frozenset[str] = frozenset()  # functions that add their second argument to their first
+    submits: frozenset[str] = frozenset()  # functions that run one with the arguments behind it
     starts: frozenset[str] = frozenset()  # classes, by their last name, that run a function aside
     hot_functions: frozenset[str] = frozenset()  # run once a step, in programs of any framework
     drives: frozenset[str] = frozenset()  # methods that run one step, of models or environments

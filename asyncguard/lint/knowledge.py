@@ -184,6 +184,8 @@ class Knowledge:
         self.step_methods = _owners(frameworks, lambda f: f.steps.methods)
         self.optimizer_methods = _owners(frameworks, lambda f: f.steps.optimizer_methods)
         self.step_functions = _patterns(frameworks, lambda f: {"step": f.steps.functions})
+        self.default_device = {name: f.name for f in frameworks for name in f.default_device}
+        self.device_contexts = {name: f.name for f in frameworks for name in f.device_contexts}
         self.step_contexts = _patterns(frameworks, lambda f: {"step": f.steps.contexts})
         self.compiled = _patterns(frameworks, lambda f: {"compiled": f.steps.compiled})
         self.hot_decorators = _patterns(frameworks, lambda f: {"hot": f.steps.hot_decorators})

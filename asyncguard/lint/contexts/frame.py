@@ -80,6 +80,7 @@ class Frame:
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
+    passed: set[tuple[str, FunctionInfo]] = field(default_factory=set)  # functions, as parameters
     moved: set[tuple[int, str, str]] = field(default_factory=set)  # parts of its parameters
     added: dict[tuple[int, str], Value] = field(default_factory=dict)  # to its parameters, by key
     named: dict[ByName, int] = field(default_factory=dict)  # with the line of the first
@@ -282,6 +283,14 @@ class Frame:
         own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
         if not self.speculative and not own:
             self.named.setdefault((name, self.nest.context(), handed), self.line())
+
+    def passes(self, info: FunctionInfo, bound: Mapping[int, Value]) -> None:
+        """Note the functions that a call passes: where a parameter is called, they may be meant."""
+        for index, value in bound.items():
+            given = function_of(value) if value.kind == FUNCTION else None
+            if given is not None and type(given.node) is not cst.Lambda and not self.speculative:
+                name = info.parameters[index].name
+                self.passed.add((info.parameter_name(name), given))
 
     def guarded(
         self,

@@ -118,6 +118,17 @@ class ClassInfo:
                     return found
         return None
 
+    def passed_as(self, attribute: str) -> str:
+        """Return the name in all of the program of what makers of an instance pass for it, or "".
+
+        An attribute is believed to hold the parameter of `__init__` that has its name.
+        """
+        init = self.lookup("__init__")
+        name = attribute.lstrip("_")
+        if init is None or all(parameter.name != name for parameter in init.parameters):
+            return ""
+        return init.parameter_name(name)
+
     def family(self, depth: int = 0) -> Iterator[ClassInfo]:
         """Yield the class and its bases in checked code."""
         yield self
@@ -209,6 +220,10 @@ class FunctionInfo:
             self.has_self,
             len(plain) < len(self.parameters),
         )
+
+    def parameter_name(self, parameter: str) -> str:
+        """Return a parameter's name in all of the program: functions passed for it have it too."""
+        return f"{self.module.path}:{self.qualname}({parameter})"
 
     def calls(self, path: str) -> bool:
         """Whether a variable or attribute is called in it, which is no array then."""
@@ -376,6 +391,7 @@ class Summary(NamedTuple):
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
     moved: frozenset[tuple[int, str, str]] = frozenset()  # parameters, parts of them, frameworks
     added: tuple[tuple[int, str, Value], ...] = ()  # parameters, keys, and what is put there
+    passed: frozenset[tuple[str, FunctionInfo]] = frozenset()  # functions, as these parameters
 
     def without_trees(self) -> Summary:
         """Return it for callers; the rules have done with it."""

@@ -130,7 +130,20 @@ def _attribute(frame: Frame, name: str, values: list[Value]) -> Value | None:
         return HOST_VALUE
     if len(values) > 1 and isinstance(values[1].literal, str):
         return attribute_of(frame, values[0], values[1].literal)
+    if len(values) > 1 and values[1].name and isinstance(values[0].ref, ClassInfo):
+        return _methods_named(values[0], values[1].name)
     return None
+
+
+def _methods_named(owner: Value, prefix: str) -> Value | None:
+    """Return the methods of a class that a name may mean of which only the beginning is known.
+
+    `getattr(self, f"on_{kind}")`: handlers.
+    """
+    classes = class_of(owner).family()
+    methods = {n: m for cls in classes for n, m in cls.methods.items() if n.startswith(prefix)}
+    found = [Value(FUNCTION, ref=info, element=owner) for info in methods.values()]
+    return functools.reduce(join, found) if found else None
 
 
 def _record(frame: Frame, name: str, values: list[Value]) -> Value | None:

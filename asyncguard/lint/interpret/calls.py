@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import libcst as cst
 
@@ -38,7 +39,7 @@ from asyncguard.lint.domain.values import (
     Value,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.interpret.arguments import argument_params, handed
+from asyncguard.lint.interpret.arguments import argument_params, bind_arguments, handed
 from asyncguard.lint.interpret.catalogued import call_repeatedly, call_symbol
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
@@ -92,6 +93,14 @@ def _called(frame: Frame, node: cst.Call) -> Value:
     return dispatch_call(frame, node, callee, _arguments(frame, node))
 
 
+def _run_submitted(frame: Frame, node: cst.Call, arguments: Sequence[Argument]) -> None:
+    """Run a function that something out of sight runs here: `pool.submit(embed, model, batch)`."""
+    given = [argument.value.kind for argument in arguments]
+    if dotted(node.func).rpartition(".")[2] in load().language.submits and FUNCTION in given:
+        at = given.index(FUNCTION)
+        dispatch_call(frame, node, arguments[at].value, arguments[at + 1 :])
+
+
 _CALLED = frozenset({CLASS, FUNCTION, EITHER})
 
 
@@ -141,6 +150,7 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
             found.append(
                 Argument(a.keyword.value if a.keyword else "", len(a.star), a.value, value)
             )
+    _run_submitted(frame, node, found)
     return found
 
 
@@ -168,7 +178,10 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return _call_functions(frame, node, callee, arguments)
     if callee.kind == CLASS:
         cls = class_of(callee)
-        frame.call(cls.lookup("__init__"))
+        init = cls.lookup("__init__")
+        frame.call(init)
+        if init is not None:
+            frame.passes(init, bind_arguments(init, arguments, callee))
         return made_of(cls, arguments)
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
@@ -177,7 +190,11 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return call_metric(frame, node, callee, arguments)
     if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return _call_object(frame, node, callee, method, arguments)
-    called_itself(frame, dotted(node.func).rpartition(".")[2], handed(frame, arguments))
+    given = handed(frame, arguments)
+    called_itself(frame, dotted(node.func).rpartition(".")[2], given)
+    if callee.kind == UNKNOWN and callee.params.only >= 0:
+        parameter = frame.function.parameters[callee.params.only].name
+        frame.call_by_name(frame.function.parameter_name(parameter), given)
     answer = opaque(frame, node, arguments)
     made = computed_purely(frame, dotted(node.func), arguments)
     if made is None and answer.kind == UNKNOWN:

@@ -28,7 +28,7 @@ from asyncguard.lint.interpret.arguments import conditions_hold, handed
 from asyncguard.lint.interpret.functions import mark_compiled
 from asyncguard.lint.interpret.learning import learn_from_symbol
 from asyncguard.lint.interpret.opaque import computed_purely, of_parameters, opaque
-from asyncguard.lint.interpret.placement import handed_on_host
+from asyncguard.lint.interpret.placement import handed_on_host, set_default
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
 from asyncguard.lint.interpret.results import symbol_result
 from asyncguard.lint.interpret.structures import compared_by_key, grow, mapped, mapped_structure
@@ -47,6 +47,8 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     _note_waits(frame, node, name, arguments)
     learn_from_symbol(frame, name, arguments)
     _note_work(frame, node, name)
+    if arguments:
+        set_default(frame, name, arguments[0].value)
     if name in frame.analysis.knowledge.language.repeats:
         _call_repeatedly(frame, name, arguments)
     if trigger := frame.analysis.knowledge.trigger(name):

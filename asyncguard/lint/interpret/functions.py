@@ -72,6 +72,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     _note_runs(frame, node, info, arguments, summary)
     moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
     bound = bind_arguments(info, arguments, callee.element)
+    frame.passes(info, bound)
     learn_from_function(frame, info, arguments, bound)
     if not summary.reads and not summary.added and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE

@@ -59,7 +59,8 @@ def f_string(frame: Frame, node: cst.FormattedString) -> Value:
                 for spec in part.format_spec:
                     if type(spec) is cst.FormattedStringExpression:
                         evaluate(frame, spec.expression)
-    return HOST_VALUE
+    first = node.parts[0] if node.parts else None
+    return HOST_VALUE._replace(name=first.value if type(first) is cst.FormattedStringText else "")
 
 
 def concatenated(frame: Frame, node: cst.ConcatenatedString) -> Value:

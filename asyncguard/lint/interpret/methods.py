@@ -289,6 +289,8 @@ def _note_overriding(
     elif attribute.kind == UNKNOWN:
         if owner.kind == INSTANCE:  # a subclass's own
             frame.call_by_name(f"{cls.name}.{method}", given)
+        if name := cls.passed_as(method):
+            frame.call_by_name(name, given)
         called_itself(frame, method, given)
 
 

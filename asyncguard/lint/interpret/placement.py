@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import libcst as cst
@@ -24,6 +24,7 @@ from asyncguard.lint.domain.values import (
     MODEL,
     SYMBOL,
     UNKNOWN,
+    UNKNOWN_VALUE,
     Place,
     Role,
     Value,
@@ -42,6 +43,7 @@ from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device, SyncKind
 
 CPU_WORDS = ("cpu",)
+DEFAULT = "<default device> "  # of a framework, as a variable: no name in source is like it
 
 
 def names_host(value: Value) -> bool:
@@ -56,20 +58,43 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
         frame.operation(framework)
         return device(framework)
     for argument in arguments:
-        if argument.keyword in ("device", "map_location", "ctx"):
-            where = argument.value
-            if names_host(where):
-                return Value(HOST_ARRAY, framework)
-            if where.is_none:
-                continue
-            made = device(framework, frame.reason(Provenance.CATALOGUE, "it is made on a device"))
-            made = from_params(made, where.params)  # of `x.device`: it is where that is
-            return made if where.kind != UNKNOWN else doubted(made, Doubt.INFERRED)
+        if argument.keyword in ("device", "map_location", "ctx") and not argument.value.is_none:
+            return _made_on(frame, framework, argument.value)
+    where = frame.lookup(DEFAULT + framework)
+    if where is not None and where.literal is not None:
+        return _made_on(frame, framework, where)
     if any(a.stars == 2 for a in arguments):
         return device(framework, frame.reason(Provenance.GUESS, "its options may name a device"))
     if frame.analysis.device == Device.ACCELERATOR:
         return device(framework, Reason(Provenance.USAGE, "`device` is set to `accelerator`"))
     return Value(HOST_ARRAY, framework, Reason(Provenance.USAGE))
+
+
+def _made_on(frame: Frame, framework: str, where: Value) -> Value:
+    """Return an array that is made on a device, or on the one that is the host."""
+    if names_host(where):
+        return Value(HOST_ARRAY, framework)
+    made = device(framework, frame.reason(Provenance.CATALOGUE, "it is made on a device"))
+    made = from_params(made, where.params)  # of `x.device`: it is where that is
+    return made if where.kind != UNKNOWN else doubted(made, Doubt.INFERRED)
+
+
+def set_default(frame: Frame, name: str, where: Value) -> None:
+    """Note where a framework makes arrays from here on that name no device."""
+    framework = frame.analysis.knowledge.default_device.get(name)
+    if framework is not None:
+        frame.bind(DEFAULT + framework, where)
+
+
+def enter_device(frame: Frame, name: str, where: Value) -> Callable[[], None]:
+    """Note where a block makes arrays that name no device; return what ends that."""
+    framework = frame.analysis.knowledge.device_contexts.get(name)
+    if framework is None:
+        return lambda: None
+    path = DEFAULT + framework
+    before = frame.lookup(path) or UNKNOWN_VALUE
+    frame.bind(path, where)
+    return lambda: frame.bind(path, before)
 
 
 def as_mask(

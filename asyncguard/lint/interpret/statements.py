@@ -5,6 +5,7 @@ A branch that does not fall through leaves its variables out of the join.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 
 import libcst as cst
@@ -31,6 +32,7 @@ from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
 from asyncguard.lint.interpret.functions import as_given
 from asyncguard.lint.interpret.narrowing import narrow, truth
+from asyncguard.lint.interpret.placement import enter_device
 from asyncguard.lint.interpret.stores import store
 from asyncguard.lint.syntax.tree import dotted, walk
 
@@ -137,17 +139,22 @@ def class_(frame: Frame, node: cst.ClassDef) -> bool:
 
 def with_(frame: Frame, node: cst.With) -> bool:
     """A context manager: some record a graph, which makes the loop a training loop."""
+    leave: list[Callable[[], None]] = []
     for item in node.items:
         value = evaluate(frame, item.item)
         if type(item.item) is cst.Call:
             name = evaluate_name(frame, item.item.func)
+            leave.append(enter_device(frame, name, value))
             if name and frame.analysis.knowledge.step_contexts.find(name):
                 records = not item.item.args or dotted(item.item.args[0].value) != "False"
                 work = Work.GRADIENTS | Work.UPDATES if records else Work.RUNS_MODEL
                 frame.nest.does(work)
         if item.asname is not None:
             store(frame, item.asname.name, _entered(value))
-    return suite(frame, node.body)
+    falls = suite(frame, node.body)
+    for end in leave:
+        end()
+    return falls
 
 
 def _entered(manager: Value) -> Value:

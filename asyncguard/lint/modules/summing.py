@@ -30,6 +30,7 @@ def summary_of(frame: Frame) -> Summary:
         tuple(frame.compiles),
         frozenset(frame.moved),
         tuple((*at, added) for at, added in sorted(frame.added.items(), key=itemgetter(0))),
+        frozenset(frame.passed),
     )
 
 

@@ -324,8 +324,12 @@ def _by_name(
 
     What overrides the method of a known class is meant whatever it takes.
     """
+    passed: dict[str, set[FunctionId]] = {}
+    for name, key in (each for facts in files for each in facts.passed):
+        if key in signatures:
+            passed.setdefault(name, set()).add(key)
     for call in {call for facts in files for call in facts.named}:
-        for key in meant.of(call):
+        for key in passed.get(call.name) or meant.of(call):
             taken = signatures[key]
             takes = taken.takes(call.handed)
             if takes or is_override(call.name):

@@ -139,6 +139,7 @@ class FileFacts(NamedTuple):
     runs: frozenset[FunctionId] = frozenset()  # and over steps that follow from each other
     compiled: frozenset[FunctionId] = frozenset()  # functions that it hands to a compiler
     decorated: frozenset[Decorated] = frozenset()
+    passed: frozenset[tuple[str, FunctionId]] = frozenset()  # functions, as these parameters
     fallbacks: frozenset[FunctionId] = frozenset()  # run where what replaces them chooses nothing
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
@@ -166,6 +167,7 @@ class FileFacts(NamedTuple):
             runs=self.runs | more.runs,
             compiled=self.compiled | more.compiled,
             decorated=self.decorated | more.decorated,
+            passed=self.passed | more.passed,
             fallbacks=self.fallbacks | more.fallbacks,
         )
 

@@ -179,6 +179,7 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
         runs=_with(Work.CONTAINS_RUNS, analysis),
         compiled=_compiled(analysis),
         decorated=frozenset(_decorated(analysis)),
+        passed=frozenset(_passed(analysis)),
         fallbacks=frozenset(_fallbacks(analysis)),
     )
 
@@ -250,6 +251,12 @@ def _decorated(analysis: FileAnalysis) -> Iterator[Decorated]:
         for decorator in info.decorators:
             key = decorator.module.path, decorator.qualname
             yield Decorated((analysis.path, info.qualname), key, info.place[2])
+
+
+def _passed(analysis: FileAnalysis) -> Iterator[tuple[str, FunctionId]]:
+    for info in analysis.reported:
+        for name, given in info.summary.passed if info.summary is not None else ():
+            yield name, (given.module.path, given.qualname)
 
 
 def _fallbacks(analysis: FileAnalysis) -> Iterator[FunctionId]:
