@@ -13,7 +13,7 @@ from asyncguard.lint.domain.values import (
     Value,
     container,
 )
-from asyncguard.lint.names import family
+from asyncguard.lint.names import family, is_listed
 
 # What holds options or numbers of the past, whose names say nothing of values: `config.use_loss`.
 _OPTIONS = family("value.options")
@@ -47,6 +47,10 @@ def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
     if owner and _OPTIONS(owner):
         return UNKNOWN_VALUE
     if _ON_DEVICE(last) and frame.analysis.frameworks:
+        if is_listed("value.device", last):
+            text = f"`{path}` is on the device, by `device-names`"
+            why = frame.reason(Provenance.CATALOGUE, text, "value.device")
+            return Value(DEVICE, frame.analysis.frameworks[0], why)
         text = f"`{path}` is named like a value on the device"
         why = frame.by_name(text, "value.device")
         return Value(DEVICE, frame.analysis.frameworks[0], why, Role.NAME_INFERRED)

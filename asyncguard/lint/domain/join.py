@@ -74,7 +74,7 @@ def is_start(value: Value) -> bool:
 def _above(kept: Value, lost: Value) -> Value:
     """Return the value of the higher rank, under the doubt that the other one casts."""
     if kept.kind == UNKNOWN:
-        return _join_fields(kept, _lifted(lost))
+        return _join_fields(kept, _lifted(lost)._replace(role=kept.role))
     lost = _without_place(lost)
     doubt = kept.doubt | Doubt.ANOTHER_PATH | (lost.doubt & Doubt.HOST_PATH)
     if _is_surely_plain(lost):

@@ -276,9 +276,11 @@ def _made_of(result: Value, passed: list[Value]) -> Value | None:
     if merged is None or (result.kind == DEVICE and merged.kind == UNKNOWN):
         return None
     if result.role is Role.PART_OF_ARGUMENT and merged.kind == CONTAINER:
-        merged = first_device(merged)  # of what it holds
+        held = first_device(merged)  # of what it holds
+        merged = (merged.element or merged) if held.kind == CONTAINER else held
     role = Role.MASK if result.role == Role.MASK and merged.kind in ARRAYS else Role.NONE
-    return merged._replace(role=merged.role if result.role == Role.GIVEN else role, literal=None)
+    given = result.role == Role.GIVEN or merged.role is Role.SLICE
+    return merged._replace(role=merged.role if given else role, literal=None)
 
 
 _KEPT = frozenset({Role.MASK, Role.INDICES})  # wherever such an array is moved

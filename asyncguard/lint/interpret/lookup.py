@@ -186,7 +186,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
     knowledge = frame.analysis.knowledge
     if owner.kind == SYMBOL:
         return frame.analysis.resolve(f"{owner.name}.{attr}")
-    if owner.kind in ARRAYS:
+    if owner.kind in ARRAYS and not defines(owner, attr):
         return _array_attribute(frame, owner, attr)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
@@ -201,6 +201,14 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
     if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
         return Value(*found, _by_attribute(frame, attr))
     return UNKNOWN_VALUE
+
+
+def defines(owner: Value, attr: str) -> bool:
+    """Whether an array is of a checked class that has its own attribute or method of a name."""
+    if not isinstance(owner.ref, ClassInfo):
+        return False
+    family = list(owner.ref.family())
+    return any(attr in c.methods or attr in c.annotations or attr in c.hints for c in family)
 
 
 def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:

@@ -48,7 +48,7 @@ from asyncguard.lint.interpret.arrays import (
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import mark_compiled, run_given
 from asyncguard.lint.interpret.growth import note_added
-from asyncguard.lint.interpret.lookup import attribute_of
+from asyncguard.lint.interpret.lookup import attribute_of, defines
 from asyncguard.lint.interpret.models import METRIC, model_method, note_run, note_step
 from asyncguard.lint.interpret.opaque import (
     acted,
@@ -100,6 +100,8 @@ def call_method(
     if type(func.value) is cst.Name and owner.kind == DEVICE:
         upload_if_on_host(frame, node, owner, method, arguments)
     receiver = receiver_of(frame, owner, method, arguments)
+    if defines(receiver.value, method):
+        return instance_method(frame, node, receiver.value, method, arguments)
     if receiver.value.kind == DEVICE or receiver.is_parameter:
         return _array_method(frame, node, receiver.value, method, arguments)
     if receiver.value.kind in (INSTANCE, SUPER) or isinstance(receiver.value.ref, ClassInfo):

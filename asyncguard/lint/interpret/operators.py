@@ -12,7 +12,7 @@ from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
 from asyncguard.lint.contexts.options import asked_by
 from asyncguard.lint.contexts.usage import scan
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.hotness import IN_STEP
 from asyncguard.lint.domain.join import join
@@ -88,8 +88,17 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     mask = (operator in _BITS or same) and Role.MASK in (left.role, right.role)
     result = combine(left, right, mask=mask)
     if result.kind == DEVICE:
+        result = _of_class(result, left, right)
         frame.operation(result.framework)
         frame.event("work", node, result.framework)
+    return result
+
+
+def _of_class(result: Value, *operands: Value) -> Value:
+    """Return what an operator makes of arrays of a checked class: one of that class."""
+    for operand in operands:
+        if operand.kind == DEVICE and isinstance(operand.ref, ClassInfo):
+            return result._replace(ref=operand.ref)
     return result
 
 

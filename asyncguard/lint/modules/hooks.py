@@ -21,6 +21,7 @@ _DATASET = family("class.dataset")
 _ONCE = family("function.once")
 _ACTS = family("function.steps_environment")  # though it trains, now and then
 _STEP = family("function.step")
+_OF_ENGINE = family("function.of_engine")
 _OF_STEP = family("parameter.of_step")
 _SUMS_UP = family("function.sums_up_run")
 _SEEN = family("parameter.observation")
@@ -48,7 +49,7 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Hooked:
     is_cold = _is_listed(knowledge.cold_functions, names, scope)
     if is_cold and info.name not in knowledge.cold_functions:
         return Hooked(Loop.EPOCH)  # of this kind of class, whatever others do
-    if _is_listed(knowledge.hot_functions, names, scope):
+    if _OF_ENGINE(info.name) or _is_listed(knowledge.hot_functions, names, scope):
         return Hooked(Loop.STEP, "listed")
     if knowledge.enters(taken):
         return Hooked(Loop.STEP, "takes")

@@ -8,8 +8,20 @@ from asyncguard.lint.names.families import (
     extended,
     family,
     group,
+    is_listed,
     own,
     split,
 )
 
-__all__ = ["Family", "FamilyError", "Listed", "More", "extended", "family", "group", "own", "split"]
+__all__ = [
+    "Family",
+    "FamilyError",
+    "Listed",
+    "More",
+    "extended",
+    "family",
+    "group",
+    "is_listed",
+    "own",
+    "split",
+]

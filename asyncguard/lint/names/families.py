@@ -111,6 +111,11 @@ def family(id: str) -> Predicate:
     return holds
 
 
+def is_listed(id: str, name: str) -> bool:
+    """Whether a team's own names of a family have this one: that is certain."""
+    return any(more.holds(name) for more in _more.get(id, ()))
+
+
 _answers: list[Callable[[], None]] = []  # forget what each question was answered
 _more: More = {}
 

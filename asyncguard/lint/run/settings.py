@@ -69,6 +69,7 @@ class Settings:
     catalogue: tuple[Addition, ...] = ()  # a team's own helpers, loaders, steps and names
     host_names: tuple[str, ...] = ()  # of values that are in host memory, whatever makes them
     device_names: tuple[str, ...] = ()  # of values that are on the device
+    step_functions: tuple[str, ...] = ()  # that run once in every step, whoever calls them
     allow_contexts: tuple[str, ...] = ()  # of a team's own, in which waits are meant
     allow_comments: tuple[str, ...] = ()  # by which a team says so of a line
     jobs: int | None = None  # processes; None: as many as are fastest
@@ -80,8 +81,12 @@ class Settings:
     @property
     def listed(self) -> names.Listed:
         """The names that it gives to families of names."""
-        both = (("value.host", self.host_names), ("value.device", self.device_names))
-        return tuple((id, listed) for id, listed in both if listed)
+        each = (
+            ("value.host", self.host_names),
+            ("value.device", self.device_names),
+            ("function.of_engine", self.step_functions),
+        )
+        return tuple((id, listed) for id, listed in each if listed)
 
     @property
     def more_names(self) -> names.More:
@@ -331,6 +336,7 @@ _READERS = {
     "catalogue": _strings,
     "host-names": _names,
     "device-names": _names,
+    "step-functions": _names,
     "allow-contexts": _names,
     "allow-comments": _names,
     "jobs": _jobs,
@@ -370,6 +376,8 @@ DOCUMENTED = {
     "host-names": "Variables, parameters and attributes that hold values in host memory, by their "
     'whole names: `["seq_lens", "block_table"]`. Names such as `x_cpu` and `host_table` are known.',
     "device-names": "Those that hold values on the device, likewise.",
+    "step-functions": "Functions and methods of your own that run in every step, whoever calls "
+    'them: `["decode", "build_metadata"]`.',
     "allow-contexts": "Contexts and decorators of your own that say that a wait is meant, by the "
     'last part of their names: `["gpu_sync_allowed"]`. `asyncguard.allow_syncs` always does.',
     "allow-comments": 'Comments that say so of their line: `["gpu-sync-ok"]`.',
