@@ -123,6 +123,7 @@ ATTRIBUTES: tuple[Name, ...] = (
     Name("torch._C._dispatch_tls_local_include_set"),
     Name("torch._C._dispatch_tls_local_exclude_set"),
     Name("torch._C._ForceDispatchKeyGuard"),
+    Name("torch._C._AutoDispatchBelowAutograd"),
     Name("torch._C._set_tracing_state"),
     Name("torch.utils._device.CURRENT_DEVICE"),
     Name("torch.utils._python_dispatch.TorchDispatchMode.is_infra_mode"),
@@ -158,7 +159,8 @@ REPLACED: dict[str, tuple[str, ...]] = {
         "_cuda_setMemoryFraction", "_cuda_set_sync_debug_mode", "_cuda_sleep",
         "_cuda_synchronize", "_get_accelerator", "_get_default_device",
         "_group_tensors_by_device_and_dtype",
-        "_broadcast", "_broadcast_coalesced", "_gather", "_has_cuda", "_nccl_version",
+        "_broadcast", "_broadcast_coalesced", "_gather", "_graph_pool_handle", "_has_cuda",
+        "_host_emptyCache", "_nccl_version",
         "_nccl_version_suffix", "_scatter", "_to_dlpack", "_to_dlpack_versioned",
     ),
     "torch._C._nested": ("nested_tensor",),
@@ -295,6 +297,25 @@ def tracing_paused() -> Iterator[Callable[[Any], Any]]:
             yield recorded
         finally:
             C._set_tracing_state(state)
+
+
+def dispatch_state() -> Any:
+    """What torch's dispatcher includes and excludes in this thread: grad, autocast, modes."""
+    C = sys.modules["torch"]._C  # noqa: N806
+    return C._dispatch_tls_local_include_set(), C._dispatch_tls_local_exclude_set()
+
+
+@contextmanager
+def dispatching_as(state: Any) -> Iterator[None]:
+    """Have the dispatcher do as where `state` was read (None: here), without modes and autograd."""
+    C = sys.modules["torch"]._C  # noqa: N806
+    keys = state or dispatch_state()
+    with (
+        C._ForceDispatchKeyGuard(*keys),
+        C._DisableTorchDispatch(),
+        C._AutoDispatchBelowAutograd(),
+    ):
+        yield
 
 
 def queue_callback(callback: Any) -> None:

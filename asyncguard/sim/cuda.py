@@ -13,7 +13,7 @@ import torch.cuda.nvtx
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
-from asyncguard.sim import refusals
+from asyncguard.sim import graphs, refusals
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.sim.standins import class_like
@@ -30,6 +30,7 @@ _SETTINGS = tuple(f"_cuda_{verb}_{name}" for verb in ("get", "set")
 def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     """What takes the place of CUDA's parts of torch._C, and of the names made from them."""
     functions = {**_devices(machine), **_memory(machine), **_accelerator(machine)}
+    functions |= graphs.functions(machine)
     functions["_nccl_version"] = lambda: _NCCL
     functions["_nccl_version_suffix"] = lambda: b""
     functions["_cuda_sleep"] = lambda cycles: machine.enqueue(int(cycles / _CLOCK_GHZ), "sleep")
@@ -113,7 +114,6 @@ def _devices(machine: Machine) -> dict[str, Callable[..., Any]]:
         "_cuda_getCurrentRawStream": lambda index: 0,
         "_cuda_ipc_collect": lambda: None,
         "_cuda_isInBadFork": lambda: machine.is_bad_fork,
-        "_cuda_isCurrentStreamCapturing": lambda: False,
         "_cuda_get_sync_debug_mode": lambda: machine.debug.mode,
         "_cuda_set_sync_debug_mode": machine.debug.set,
         "_cuda_getCompiledVersion": _compiled_version,

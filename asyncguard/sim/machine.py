@@ -18,6 +18,7 @@ import torch
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.hub import hub, state
 from asyncguard.runtime.sinks import Event as Told
+from asyncguard.sim.captures import captures
 from asyncguard.sim.debug import SyncDebug
 from asyncguard.sim.idle import Idle
 from asyncguard.sim.memory import Block, Holder, Memory, OutOfMemory
@@ -175,6 +176,11 @@ class Machine:
         with self.lock:
             host = 0 if self.is_measured else self.profile.operator_host_ns
             stream = self.stream(None if device is None else device.index)
+            capture = captures.of(stream) if captures.under_way else None
+            if capture is not None:  # handed to a graph, which nothing runs before its replay
+                capture.add(stream, duration)
+                self.timeline.advance_host(host)
+                return
             run = self.timeline.enqueue(stream, duration, name, host_ns=host)
             began, serial, told = run.enqueued_ns - host, next(self._serials), hub.sink.event
             self.idle.ran(run, began)
@@ -203,6 +209,7 @@ class Machine:
     def wait_stream(self, stream: Stream | None = None, owner: object = None) -> None:
         """The host waits for all work of a stream (None: the current one)."""
         queue = stream or self.stream()
+        captures.forbid_on(queue, "a wait for a stream")
         self._wait(lambda who, back: self.timeline.wait_stream(queue, who, return_ns=back), owner)
 
     def wait_event(self, event: Event) -> None:
@@ -212,6 +219,7 @@ class Machine:
     def wait_device(self, index: int | None = None, owner: object = None) -> None:
         """The host waits for all streams of a device."""
         at = self.current.device if index is None else index
+        captures.forbid_on_device(at, "a wait for the device")
         self._wait(lambda who, back: self.timeline.wait_device(at, who, return_ns=back), owner)
 
     def finish_wait(self, owner: object, otherwise: Callable[[], None]) -> None:

@@ -6,6 +6,7 @@ It runs on the CPU as it would without us, on plain tensors, so results are the 
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,8 @@ from torch import Tensor
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapters.torch.operators import is_mask
 from asyncguard.sim import collectives, kernels, operators
+from asyncguard.sim.captures import captures
+from asyncguard.sim.capturing import captured, check_operator
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
@@ -71,6 +74,9 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
             op, watched = self._known[func] = operators.describe(func), self._below(func)
         machine.arrive()
         try:
+            if captures.under_way:
+                unseen = watched is not None and private.graph_task() != -1
+                check_operator(machine, op, unseen, args, kwargs or {})
             if watched is not None and private.graph_task() != -1:
                 return watched(sys._getframe(1), self._run, op, args, kwargs or {})
             if private.tracing_state() is not None:
@@ -108,6 +114,13 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         return result
 
     def _compute(self, op: Operator, device: Device | None, args: Any, kwargs: Any) -> Any:
+        capture = captured(self._machine, device)
+        if capture is None:
+            return self._computed(op, device, args, kwargs)
+        run = functools.partial(_apply, self._computed, op, device)
+        return capture.recording.run(op, run, args, kwargs)
+
+    def _computed(self, op: Operator, device: Device | None, args: Any, kwargs: Any) -> Any:
         """Run it on the CPU; what the CPU refuses and CUDA would not is run another way."""
         try:
             return op.run(*args, **kwargs)
@@ -220,6 +233,12 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         if marks[0].device is not marks[1].device:
             return self._costs.peer(target.nbytes)
         return self._costs.kernel(None, (target, source), {}, None)
+
+
+def _apply(
+    compute: Callable[..., Any], op: Operator, place: Device | None, /, *args: Any, **kwargs: Any
+) -> Any:
+    return compute(op, place, args, kwargs)
 
 
 def _locate(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands:

@@ -95,6 +95,7 @@ class Operator:
     refused: tuple[torch.dtype, ...]  # dtypes that CUDA lacks
     host_only: tuple[int, str] | None
     own_kernel: Callable[..., Any] | None  # registered for CUDA by the program, or of parts
+    written: tuple[str, ...] = ()  # the arguments that it writes to
 
 
 def describe(func: Any) -> Operator:
@@ -104,7 +105,12 @@ def describe(func: Any) -> Operator:
         return _unknown(func)
     name = schema.name
     makes = any(result.alias_info is None for result in schema.returns)
-    writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+    written = tuple(
+        argument.name
+        for argument in schema.arguments
+        if argument.alias_info is not None and argument.alias_info.is_write
+    )
+    writes = bool(written)
     # `to`, `reshape` and their kind arrive whole in inference mode only: their parts say whether
     # the result is an alias or a copy.
     aliases = any(result.alias_info is not None for result in schema.returns)
@@ -130,6 +136,7 @@ def describe(func: Any) -> Operator:
         refused=kernels.REFUSED.get(name.removeprefix("aten::"), ()),
         host_only=_HOST_ONLY.get(name),
         own_kernel=kernels.own_kernel(func) or parts,
+        written=written,
     )
 
 

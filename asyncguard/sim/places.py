@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.sim.captures import captures
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
 
@@ -71,6 +72,8 @@ def put_fresh(tensor: Any, device: Device) -> None:
 
 def take_home(tensor: Any, mark: object = None) -> None:
     """Let a tensor's memory be the host's."""
+    if mark is PINNED and captures.under_way:
+        captures.forbid("an allocation of pinned memory, which asks for events")
     set_mark(_bearer(tensor), mark)
 
 

@@ -11,7 +11,7 @@ from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.machine import NotSimulated
 
-_IN_CUDA = ("CUDAGraph", "graph", "make_graphed_callables", "MemPool", "use_mem_pool",
+_IN_CUDA = ("MemPool", "use_mem_pool",
             "ExternalStream", "caching_allocator_alloc", "CUDAPluggableAllocator")  # fmt: skip
 _NATIVE = ("_cuda_", "_nccl_")  # what torch._C has of CUDA
 

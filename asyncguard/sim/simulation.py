@@ -25,6 +25,7 @@ from asyncguard.sim import (
     cuda,
     devices,
     factories,
+    graphs,
     libraries,
     profiles,
     settings,
@@ -87,6 +88,7 @@ class Simulation:
             hub.add(self._waits)
             undo.callback(hub.remove, self._waits)
             undo.callback(self.machine.debug.set, 0)
+            undo.callback(graphs.forget)
             undo.enter_context(self._mode())
             self._left = undo.pop_all()
         self.machine.leave()
@@ -127,6 +129,7 @@ class Simulation:
             factories.replacements(machine, mover),
             storages.replacements(machine, costs),
             cuda.replacements(machine, costs),
+            graphs.replacements(machine),
             children.replacements(machine),
             collectives.replacements(),
             settings.replacements(machine),

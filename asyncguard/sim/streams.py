@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import torch
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.sim import captures
 from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.timeline import virtual
 
@@ -30,6 +31,7 @@ class Event:
             raise NotSimulated("torch.cuda.Event(interprocess=True or external=True)")
         self.enable_timing = enable_timing
         self._at: virtual.Event | None = None
+        self._captured: captures.Mark | None = None  # where a capture has recorded it
         self.device = None if device is None else torch.device(device)
         self.cuda_event = self.event_id = 0
 
@@ -38,20 +40,23 @@ class Event:
         self._machine.arrive()
         with self._machine.lock:
             queue = self._machine.stream() if stream is None else stream._queue
-            self._at = self._machine.timeline.record(queue)
+            self._captured = captures.mark(queue)
+            self._at = None if self._captured else self._machine.timeline.record(queue)
         self.device = torch.device("cuda", queue.device)
         self._machine.leave()
 
     def wait(self, stream: Any = None) -> None:
         """Let future work of a stream start after this event."""
+        queue = self._machine.stream() if stream is None else stream._queue
+        if captures.follow(queue, self._captured, self._at is not None):
+            return
         if self._at is not None:
             with self._machine.lock:
-                self._machine.timeline.order(
-                    self._machine.stream() if stream is None else stream._queue, self._at
-                )
+                self._machine.timeline.order(queue, self._at)
 
     def query(self) -> bool:
         """Whether the device has come here."""
+        captures.forbid_query(self._captured, "a query of an event")
         self._machine.arrive()
         return self._at is None or self._machine.timeline.is_done(self._at)
 
@@ -67,6 +72,7 @@ class Event:
 
     def synchronize(self) -> None:
         """Wait until the device has come here."""
+        captures.forbid_query(self._captured, "a wait for an event")
         if self._at is not None:
             self._machine.wait_event(self._at)
 
@@ -111,8 +117,7 @@ class Stream:
 
     def wait_stream(self, stream: Any) -> None:
         """Let future work of this stream start after all present work of another one."""
-        with self._machine.lock:
-            self._machine.timeline.order(self._queue, self._machine.timeline.record(stream._queue))
+        self.wait_event(stream.record_event())
 
     def record_event(self, event: Any = None) -> Any:
         """Mark the present end of the queue."""
@@ -122,12 +127,13 @@ class Stream:
 
     def query(self) -> bool:
         """Whether all work is done."""
+        captures.captures.forbid_on(self._queue, "a query of a stream")
         self._machine.arrive()
         return self._machine.timeline.is_done(self._queue)
 
     def is_capturing(self) -> bool:
-        """Graphs are not simulated."""
-        return False
+        """Whether what is handed to it goes to a graph."""
+        return captures.captures.of(self._queue) is not None
 
     @staticmethod
     def priority_range() -> tuple[int, int]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.patch import Place
+from asyncguard.sim.capturing import check_copy
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.moves import moves
@@ -45,9 +46,13 @@ class Mover:
     ) -> Tensor:
         """As `move`, out of reach of autograd."""
         source = device_of(tensor)
+        pinned = mark_of(tensor) is PINNED
+        capture = check_copy(self._machine, source, target, pinned)
         with private.DisableTorchDispatch():
             copy = _BASE.to(tensor, dtype=dtype or tensor.dtype, copy=True, memory_format=layout)
-        self.arrive(copy, source, target, mark_of(tensor) is PINNED)
+        self.arrive(copy, source, target, pinned)
+        if capture is not None:
+            capture.recording.copied(tensor, copy)
         return copy
 
     def arrive(
@@ -55,6 +60,7 @@ class Mover:
     ) -> None:
         """Let a fresh copy lie on `target`, after the time that the copy takes."""
         machine = self._machine
+        check_copy(machine, source, target, pinned)
         if target is None:
             take_home(copy)
         else:

@@ -9,6 +9,7 @@ from asyncguard.runtime.hub import hub
 from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sinks import Sink
 from asyncguard.runtime.sites import Site
+from asyncguard.sim.captures import UNSUPPORTED, captures
 from asyncguard.sim.machine import Machine
 
 _DEVICE = frozenset({"device", "everything"})
@@ -31,6 +32,11 @@ class Waits(Sink):
         if not site.blocker.device.endswith(MARK):
             return
         machine = self._machine
+        capture = captures.of(machine.stream()) if captures.under_way else None
+        if capture is not None:  # that nothing has refused: the end of the capture says it
+            capture.fail(UNSUPPORTED, f"{site.path}:{site.line}: {site.blocker.point.id} waits")
+            machine.current.deferred = None
+            return
         if site.blocker.point.waits_for in _DEVICE:
             machine.finish_wait(site, lambda: machine.wait_device(owner=site))
         else:

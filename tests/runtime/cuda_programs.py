@@ -20,9 +20,9 @@ LIMIT = 300  # seconds for one program
 ROOT = Path(__file__).parents[2]
 
 
-def alone(program: str, *arguments: str) -> None:
-    """Run a function of this module in a fresh process; AssertionError with what it printed."""
-    code = f"from {__name__} import *; {program}(*{arguments!r})"
+def alone(program: str, *arguments: str, module: str = __name__) -> None:
+    """Run a function of a module in a fresh process; AssertionError with what it printed."""
+    code = f"from {module} import *; {program}(*{arguments!r})"
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     done = subprocess.run(
         [sys.executable, "-c", code],
