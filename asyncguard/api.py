@@ -158,6 +158,16 @@ class Trace:
         return self.record.sites
 
     @property
+    def graph_breaks(self) -> tuple[dict[str, Any], ...]:
+        """Where torch.compile broke its graphs, and why, as dynamo tells.
+
+        Each has `path`, `line`, `function`, `source`, `reason`, `explanation`, `effect` ("split":
+        compiled in two; "uncompiled": the function is left to Python), and how many compilations
+        found it during the trace (`count`) and `before` it.
+        """
+        return tuple(self.record.extra.get("graph_breaks", ()))
+
+    @property
     def suggestions(self) -> tuple[Suggestion, ...]:
         """What to batch, move or drop, and at most what that saves."""
         known = self.totals() if self._record is None else None

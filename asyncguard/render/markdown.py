@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.places import place_of
 from asyncguard.render import FindingsReport, Screen, TraceReport
+from asyncguard.render.breaks import break_lines
 from asyncguard.render.closing import not_shown
 from asyncguard.render.difference import expectation, figures, total_rows
 from asyncguard.render.lines import calls
@@ -74,6 +75,10 @@ def traces(report: TraceReport, screen: Screen) -> str:
     lines += _table(SITE_COLUMNS, (_row(record, site) for site in in_order(record)[:shown]))
     if len(record.sites) > shown:
         lines += ["", f"... and {len(record.sites) - shown:,} more sites (`--format json`)"]
+    breaks = [(where, source, _text(reason)) for where, source, reason in break_lines(record)]
+    if breaks:
+        lines += ["", "**Graph breaks of torch.compile**", ""]
+        lines += [f"- {_text(where)} {_code(source)}: {reason}" for where, source, reason in breaks]
     for heading, items in worth(report.suggestions):
         lines += ["", f"**{heading}**", ""]
         for number, item in enumerate(items, 1):

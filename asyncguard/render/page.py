@@ -14,6 +14,7 @@ from rich.text import Text
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.places import place_of
 from asyncguard.render import Screen, TraceReport
+from asyncguard.render.breaks import break_lines
 from asyncguard.render.difference import OUTSIDE, expectation, figures, total_rows
 from asyncguard.render.lines import finding_lines, painter
 from asyncguard.render.stacks import called_from, library_place
@@ -104,6 +105,7 @@ def traces(report: TraceReport, screen: Screen) -> str:
         _site(page, record, site, report.advice_of(site))
     if len(record.sites) > shown:
         page.line(f"... and {len(record.sites) - shown:,} more sites (--limit, --format json)")
+    _breaks(page, record)
     for heading, items in worth(report.suggestions):
         page.line(f"\n[bold]{heading}[/]")
         for number, suggestion in enumerate(items, 1):
@@ -115,6 +117,15 @@ def traces(report: TraceReport, screen: Screen) -> str:
     for note in record.notes:
         page.line(f"[dim]note: {escape(note)}[/]")
     return page.text()
+
+
+def _breaks(page: Page, record: TraceRecord) -> None:
+    for at, (where, source, reason) in enumerate(break_lines(record)):
+        if not at:
+            page.line("\n[bold]Graph breaks of torch.compile[/]")
+        page.verbatim(where, 1)
+        page.verbatim(source, 4)
+        page.verbatim(reason, 4)
 
 
 def ranks(report: RankReport, screen: Screen) -> str:

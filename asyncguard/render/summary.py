@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from asyncguard.model import STAND_IN, SiteStats, Suggestion, TraceRecord
+from asyncguard.render.breaks import break_totals
 from asyncguard.render.words import count, duration, saving
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def details(record: TraceRecord) -> Iterator[str]:
     yield from _elsewhere(record)
     if record.gpu_stall_ns is not None:
         yield f"GPU idle time because of them: {duration(record.gpu_stall_ns)}"
+    yield from break_totals(record)
 
 
 def how_often(record: TraceRecord, site: SiteStats) -> str:

@@ -22,6 +22,7 @@ from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.faults import UNWATCHED
+from asyncguard.runtime.graph_breaks import GraphBreaks
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.lines import Lines
 from asyncguard.runtime.options import Options
@@ -54,6 +55,8 @@ class Session:
         self._root = os.getcwd()
         self._lines = Lines(self._root) if self._options.lines else None
         self._owned = Owned(self._options.own) if self._options.own else None
+        watches_torch = self._frameworks is None or "torch" in self._frameworks
+        self._breaks = GraphBreaks(self._root) if watches_torch else None
         self._versions: dict[str, str] = {}
         self._began = identity.now()
         self._began_ns = 0  # Unix's clock, as the recorder's began
@@ -113,6 +116,8 @@ class Session:
         if present.model is not self._model:
             self._bind()
         self._memory = memory.read()
+        if self._breaks is not None:
+            self._breaks.start()
         undo = self._undo.callback  # the last comes first
         if self._owned is not None:
             self._owned.start()
@@ -166,6 +171,8 @@ class Session:
                 self._model.settle()
         finally:
             self._recorder.stop()
+            if self._breaks is not None:
+                self._breaks.stop()
             self._faults = self._present_faults()
         self._note_frameworks()
 
@@ -216,6 +223,7 @@ class Session:
             self._model,
             self._lines,
             self._ranges,
+            self._breaks,
         ):
             record = part.annotate(record) if part is not None else record
         if self._options.depth == "full" and not self._went_deep:

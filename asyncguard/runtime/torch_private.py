@@ -130,6 +130,8 @@ ATTRIBUTES: tuple[Name, ...] = (
     Name("torch.utils._python_dispatch.TorchDispatchMode._should_skip_dynamo", since="2.11"),
     Name("torch._dynamo.trace_rules.SKIP_DIRS", late=True),
     Name("torch._dynamo.trace_rules.add", late=True),
+    Name("torch._dynamo.utils.graph_break_reasons", late=True),
+    Name("torch._dynamo.utils._compilation_metrics", late=True),
     Name("torch.distributed.distributed_c10d._world", late=True),
     Name("torch._C._distributed_c10d.Work._get_duration", late=True),
     Name("torch._C._distributed_c10d.Work._get_op_type", late=True),
@@ -184,6 +186,7 @@ REPLACED: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 AROUND_MODES = frozenset({"torch._compile", "torch._dynamo.eval_frame"})  # round dispatch modes
 DYNAMO = "torch._dynamo"
+_KEPT = ("graph_break_reasons", "_compilation_metrics")  # by torch._dynamo.utils
 
 
 def check() -> None:
@@ -393,6 +396,21 @@ def is_profiling(torch: Any) -> bool:
     """Whether the user profiles, in any thread: `_profiler_enabled` tells of the calling one."""
     here = torch.autograd._profiler_enabled()
     return bool(here or getattr(torch.autograd.profiler, "_is_profiler_enabled", False))
+
+
+def kept_breaks() -> tuple[Any, ...]:
+    """The reasons of graph breaks that dynamo keeps, and the figures of its compilations.
+
+    Nothing where it is not imported: importing it takes seconds, and changes what torch does. Both
+    grow at their end; `torch._dynamo.reset` empties the first, the second is bounded.
+    """
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return tuple(getattr(dynamo, name) for name in _KEPT if hasattr(dynamo, name))
+
+
+def keeps_breaks() -> bool:
+    """Whether dynamo tells of graph breaks, or is not imported."""
+    return "torch._dynamo.utils" not in sys.modules or len(kept_breaks()) == len(_KEPT)
 
 
 def keeps_compiled() -> bool:

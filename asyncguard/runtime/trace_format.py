@@ -32,6 +32,23 @@ Index = Annotated[int, Meta(ge=NO_NODE, le=MOST)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
+class StoredBreak(TypedDict):
+    """One place at which torch.compile breaks its graph."""
+
+    path: Annotated[str, Meta(description="empty where dynamo does not tell")]
+    line: Natural
+    function: str
+    source: str
+    reason: str
+    explanation: str
+    effect: Annotated[
+        Literal["split", "uncompiled"],
+        Meta(description="compiled in two, or the whole function left to Python"),
+    ]
+    count: Annotated[int, Meta(ge=0, le=MOST, description="compilations during the trace")]
+    before: Annotated[int, Meta(ge=0, le=MOST, description="compilations before it")]
+
+
 class Extra(TypedDict, total=False):
     """Facts that only some runs have."""
 
@@ -62,6 +79,9 @@ class Extra(TypedDict, total=False):
         Meta(description="by index of `sites`, before its waits: likely, least and most"),
     ]
     device_times: Annotated[dict[str, Any], Meta(description="the source of GPU stalls")]
+    graph_breaks: Annotated[
+        list[StoredBreak], Meta(description="of torch.compile, as dynamo found them")
+    ]
     cross_check: Annotated[dict[str, Any], Meta(description="waits that torch itself reported")]
 
 

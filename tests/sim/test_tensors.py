@@ -392,8 +392,8 @@ def test_types_stay_types() -> None:
 
 
 UNSUPPORTED: dict[str, Make] = {
-    "torch.cuda.CUDAGraph": lambda: torch.cuda.CUDAGraph(),
-    "torch.cuda.graph": lambda: torch.cuda.graph(None),
+    "torch.cuda.MemPool": lambda: torch.cuda.MemPool(),
+    "torch.cuda.ExternalStream": lambda: torch.cuda.ExternalStream(0),
     "torch.Tensor.__dlpack_device__": lambda: torch.from_dlpack(ones(2)),
     "torch.Tensor.__cuda_array_interface__": lambda: ones(2).__cuda_array_interface__,
     "torch._C._cuda_memorySnapshot": lambda: torch.cuda.memory_snapshot(),
