@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -57,6 +58,7 @@ class Capture:
         self.recording = recording
         self.thread = threading.get_ident()
         self.broken = ""  # why it has failed
+        self.release: Callable[[], object] = int  # to be called when it is over
         self._ends: list[int] = []  # of the nodes, in ns from the start of the graph
         self._after: list[frozenset[int]] = []  # the nodes that each follows
         self._heads: dict[Stream, frozenset[int]] = {origin: frozenset()}

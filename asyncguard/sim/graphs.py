@@ -78,7 +78,6 @@ class CUDAGraph:
     def __init__(self, keep_graph: bool = False) -> None:
         self._keeps = keep_graph
         self._generators: list[Any] = []
-        self._limit: _Limit | None = None
         self._capture: Capture | None = None  # that is under way
         self._captured: Capture | None = None  # that is over
         self._pool: Any = None
@@ -112,9 +111,10 @@ class CUDAGraph:
             )
         captures.forbid_on(stream, "a capture that begins within a capture")
         self._pool = pool if pool is not None else _new_pool()
-        self._limit = _Limit(machine)
-        limits.hold_all(self._limit)
+        limit = _Limit(machine)
+        limits.hold_all(limit)
         self._capture = Capture(stream, capture_error_mode, caller(), Recording(self._generators))
+        self._capture.release = lambda: limits.let_all_go(limit)
         captures.under_way = (*captures.under_way, self._capture)
 
     def capture_end(self) -> None:
@@ -124,7 +124,7 @@ class CUDAGraph:
             raise error(UNSUPPORTED, "no capture of this graph is under way")
         if self._machine.stream() is not capture.origin:
             raise RuntimeError("Capture must end on the same stream it began on.")
-        self._leave(capture)
+        self._leave()
         if capture.broken:
             raise error(INVALIDATED, capture.broken)
         if not capture.is_joined:
@@ -138,13 +138,10 @@ class CUDAGraph:
         self._captured = capture
         self._is_ready = not self._keeps
 
-    def _leave(self, capture: Capture) -> None:
-        self._capture = None
-        captures.under_way = tuple(each for each in captures.under_way if each is not capture)
-        if self._limit is not None:
-            limits.let_all_go(self._limit)
-            self._limit = None
-        capture.recording.end()
+    def _leave(self) -> None:
+        if self._capture is not None:
+            _end(self._capture)
+            self._capture = None
 
     def instantiate(self) -> None:
         """Make it ready to be launched."""
@@ -175,8 +172,7 @@ class CUDAGraph:
 
     def reset(self) -> None:
         """Forget what was captured, and let go of its memory."""
-        if self._capture is not None:
-            self._leave(self._capture)
+        self._leave()
         self._captured = self._pool = None
         self._is_ready = False
 
@@ -200,6 +196,13 @@ class CUDAGraph:
 
 
 _MISSING = ("debug_dump", "raw_cuda_graph", "raw_cuda_graph_exec", "get_graph_data")
+
+
+def _end(capture: Capture) -> None:
+    """A capture is over: nothing is recorded any more."""
+    captures.under_way = tuple(each for each in captures.under_way if each is not capture)
+    capture.release()
+    capture.recording.end()
 
 
 def _new_pool() -> tuple[int, int]:
@@ -227,5 +230,4 @@ def replacements(machine: Machine) -> Iterator[tuple[Place, Any]]:
 def forget() -> None:
     """The simulation ends: so do the captures under way."""
     for capture in captures.under_way:
-        capture.recording.end()
-    captures.under_way = ()
+        _end(capture)

@@ -113,15 +113,15 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         self._take_time(op, device, args, kwargs, result)
         return result
 
-    def _compute(self, op: Operator, device: Device | None, args: Any, kwargs: Any) -> Any:
-        capture = captured(self._machine, device)
-        if capture is None:
-            return self._computed(op, device, args, kwargs)
-        run = functools.partial(_apply, self._computed, op, device)
-        return capture.recording.run(op, run, args, kwargs)
-
-    def _computed(self, op: Operator, device: Device | None, args: Any, kwargs: Any) -> Any:
+    def _compute(
+        self, op: Operator, device: Device | None, args: Any, kwargs: Any, recorded: bool = False
+    ) -> Any:
         """Run it on the CPU; what the CPU refuses and CUDA would not is run another way."""
+        if captures.under_way and not recorded:
+            capture = captured(self._machine, device)
+            if capture is not None:
+                run = functools.partial(_apply, self._compute, op, device)
+                return capture.recording.run(op, run, args, kwargs)
         try:
             return op.run(*args, **kwargs)
         except RuntimeError as error:
@@ -238,7 +238,7 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
 def _apply(
     compute: Callable[..., Any], op: Operator, place: Device | None, /, *args: Any, **kwargs: Any
 ) -> Any:
-    return compute(op, place, args, kwargs)
+    return compute(op, place, args, kwargs, recorded=True)
 
 
 def _locate(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operands:

@@ -70,12 +70,17 @@ class Recording:
         self._check_generator(kwargs)
         for tensor in _written(op, args, kwargs):
             self._keep(tensor)
+        if op.is_collective:
+            raise NotSimulated("a collective within a CUDA graph capture")
         given = _fixed(args), _fixed(kwargs)
         with _same_random_numbers(kwargs.get("generator")):
             result = _computed(op, run, args, kwargs)
         made = tuple(map(_alias, tensors_in(result))) if op.makes else ()
-        for tensor in made:
-            self._own.setdefault(_storage(tensor), tensor)
+        if made:  # some hand an operand on, where there is nothing to compute
+            operands = set(map(_storage, tensors_in((args, kwargs))))
+            for tensor in made:
+                if _storage(tensor) not in operands:
+                    self._own.setdefault(_storage(tensor), tensor)
         if op.launches:
             self.works.append(Work(run, *given, made))
         return result

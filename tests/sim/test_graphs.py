@@ -407,3 +407,42 @@ def test_any_straight_program_replays_as_it_runs(actions: list[Action]) -> None:
             states.append((x.cpu(), (found if made is None else made).cpu()))
         for one, other in zip(*states, strict=True):
             assert torch.equal(one.nan_to_num(7.5), other.nan_to_num(7.5))
+
+
+def test_what_hands_an_operand_on_leaves_it_as_it_is() -> None:
+    x = torch.ones(3, device="cuda")
+    graph, (kept, _) = captured(lambda: torch.native_dropout(x, 0.0, False))
+    assert x.tolist() == [1, 1, 1]
+    graph.replay()
+    assert kept.tolist() == [1, 1, 1]
+
+
+def test_an_upload_from_pinned_memory_reads_it_at_each_replay() -> None:
+    pinned = torch.ones(3).pin_memory()
+    graph, y = captured(lambda: pinned.to("cuda", non_blocking=True) * 2)
+    pinned.fill_(4)
+    graph.replay()
+    assert y.tolist() == [8, 8, 8]
+
+
+def test_a_full_trace_sees_a_capture_as_a_light_one_does() -> None:
+    x = torch.ones(3, device="cuda")
+    with asyncguard.trace(depth="full") as trace:
+        graph, y = captured(lambda: x * 2)
+        before = trace.total_syncs
+        graph.replay()
+        assert trace.total_syncs == before
+    assert y.tolist() == [2, 2, 2]
+
+
+def test_each_device_has_captures_of_its_own() -> None:
+    here, there = torch.ones(2, device="cuda:0"), torch.ones(2, device="cuda:1")
+
+    def both() -> tuple[Any, Any]:
+        return here + 1, there + 1
+
+    graph, (ran, recorded) = captured(both, stream=torch.cuda.Stream(1))
+    assert ran.tolist() == [2, 2]
+    assert recorded.isnan().all()
+    graph.replay()
+    assert recorded.tolist() == [2, 2]
