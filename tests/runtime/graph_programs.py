@@ -15,8 +15,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
-VERIFIED_ON = ""  # the devices and versions of torch that agree with all rows
-
 UNSUPPORTED = "operation not permitted when stream is capturing"
 INVALIDATED = "operation failed due to a previous error during capture"
 UNJOINED = "capturing stream has unjoined work"
