@@ -238,20 +238,6 @@ def test_it_gives_what_it_gives_on_the_cpu(name: str, simulated: Any) -> None:
     assert repr(on_device) == repr(PROGRAMS[name]("cpu"))
 
 
-def graph() -> Any:
-    return torch.cuda.CUDAGraph()
-
-
-def graphed() -> Any:
-    return torch.cuda.make_graphed_callables(torch.nn.Linear(2, 2).cuda(), (torch.ones(1, 2),))
-
-
-@pytest.mark.parametrize("call", [graph, graphed])
-def test_graphs_are_refused_by_name(call: Callable[[], Any], simulated: Any) -> None:
-    with pytest.raises(AsyncguardError, match=r"torch\.cuda\.\w*[gG]raph\w* is not supported"):
-        call()
-
-
 def test_exports_are_refused_by_name(simulated: Any) -> None:
     with pytest.raises(AsyncguardError, match=r"torch\.export\.export is not supported"):
         torch.export.export(torch.nn.Linear(2, 2).cuda(), (torch.ones(1, 2, device="cuda"),))
