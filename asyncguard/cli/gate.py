@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from asyncguard.cli import check, findings, options
 from asyncguard.cli.output import Output, tell
 from asyncguard.cli.parsing import add_command
-from asyncguard.model import AsyncguardError, Finding, TraceRecord
+from asyncguard.model import Finding, TraceRecord
 
 if TYPE_CHECKING:
     from asyncguard.gate.accepted import Place

@@ -58,9 +58,7 @@ def judge(place: Place, given: Given, result: LintResult) -> Judged:
     if given.records:
         remedy = f"record it as the baseline's was, or accept it with `{baseline.UPDATE}`"
         soundness.require_steps(given.traces, given.records, sites)
-        basis.require_same(
-            str(given.traces[0]), given.basis, place.shown, accepted.basis, remedy
-        )
+        basis.require_same(str(given.traces[0]), given.basis, place.shown, accepted.basis, remedy)
     matched = compare.match_findings(
         result.findings, accepted.findings or {}, result.files, place.root
     )
@@ -84,8 +82,8 @@ def _sorted(
             traces += store.traces_below(path)
         elif folder or path.suffix != ".json":
             sources.append(path)
-            for trace in store.traces_in(path) if folder else ():
-                notes.append(f"{trace} is a trace: it is not compared unless you name it")
+            beside = store.traces_in(path) if folder else ()
+            notes += [f"{t} is a trace: it is not compared unless you name it" for t in beside]
         else:
             traces.append(path)
     return traces, sources, notes
