@@ -188,8 +188,8 @@ class Comparison(Result):
     outputs: Literal["equal", "fewer lines", "different", "unknown"]
     """What both runs printed; numbers with a point may differ by a relative 1e-5. fewer lines:
     equal but for lines that are no longer printed."""
-    largest_difference: float
-    """Relative, of numbers in lines that are else the same."""
+    largest_difference: float | None
+    """Relative, of numbers in lines that are else the same; null where a line is not."""
     lines_missing: int
     lines_unstable: int
     """In which repeated runs of the program before differ; they are not compared."""

@@ -214,7 +214,7 @@ def comparison(
         ms_before=ms(before.step_ns),
         ms_after=ms(after.step_ns),
         outputs=_alike(printed),
-        largest_difference=printed.difference if printed else 0.0,
+        largest_difference=printed.difference if printed and printed.equal else None,
         lines_missing=printed.fewer if printed else 0,
         lines_unstable=printed.unstable if printed else 0,
         first_difference=[*printed.first] if printed and printed.first else None,
@@ -287,9 +287,7 @@ def run(name: str, done: Ended, told: Mapping[str, Any], most: int, timeout: flo
     verdict = told["verdict"]
     if done.too_late:
         ended = "timed out"
-        verdict = (
-            f"stopped after {timeout:g} s: make the run shorter, or `timeout` longer; {verdict}"
-        )
+        verdict = f"stopped after {timeout:g} s: shorten the run or raise `timeout`; {verdict}"
     elif done.too_much:
         ended = "wrote too much"
         verdict = f"stopped: it wrote more than {MOST >> 20} MiB; have it print less"
