@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -37,28 +37,41 @@ class Ended(NamedTuple):
     too_much: bool = False
 
 
-async def ended(command: Sequence[str], folder: Path, seconds: float, given: bytes = b"") -> Ended:
+async def _silent(seconds: float) -> None:
+    """Say nothing."""
+
+
+async def ended(
+    command: Sequence[str],
+    folder: Path,
+    seconds: float,
+    given: bytes = b"",
+    tell: Callable[[float], Awaitable[None]] = _silent,
+    clock: Callable[[], float] = time.monotonic,
+) -> Ended:
     """Run a command in a folder to its end, at most for so many seconds.
 
-    It reads what is `given`. Cancelled, it leaves no process behind. Raises OSError where the
-    command cannot be started.
+    It reads what is `given`; `tell` hears again and again for how many seconds it has run.
+    Cancelled, it leaves no process behind. Raises OSError where the command cannot be started.
     """
     mark = f"{os.getpid()}-{uuid4().hex}"
     with tempfile.TemporaryDirectory(prefix="asyncguard-mcp-") as scratch:
         streams = [Path(scratch, name) for name in ("stdin", "stdout", "stderr")]
         streams[0].write_bytes(given)
-        begin = time.monotonic()
+        begin = clock()
         process = _started(command, folder, streams, mark)
         late = much = False
         try:
             while process.poll() is None and not (late or much):
                 await anyio.sleep(PAUSE)
-                late = time.monotonic() - begin > seconds
+                took = clock() - begin
+                await tell(took)
+                late = took > seconds
                 much = any(stream.stat().st_size > MOST for stream in streams[1:])
             stopped = process.poll() is None
         finally:
             _end(process, mark)
-        took = time.monotonic() - begin
+        took = clock() - begin
         status = None if stopped else process.returncode
         out, err = _read(streams[1]), _read(streams[2])
         return Ended(status, out, err, took, stopped and late, stopped and much)

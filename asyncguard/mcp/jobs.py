@@ -284,11 +284,17 @@ def ran(
     if before is None or compare_to is None:
         return {"report": told.model_dump(), "comparison": None, "verdict": told.verdict}
     old = store.load(Path(before))
-    found = compared(old, record, (compare_to, name))
-    result = shown.comparison(
-        compare_to, found, _printed(Path(before), Path(trace)), (old.exit_status, status)
-    )
+    try:
+        found = compared(old, record, (compare_to, name))
+    except AsyncguardError as error:  # the run itself is worth telling
+        verdict = f"{told.verdict}; not compared: {error}"
+        return {"report": told.model_dump(), "comparison": None, "verdict": verdict}
+    printed, troubles = _printed(Path(before), Path(trace)), [*old.troubles, *record.troubles]
+    statuses = old.exit_status, status
+    result = shown.comparison(compare_to, found, printed, statuses, not troubles)
     verdict = shown.compared(found, result)
+    if troubles:
+        verdict += f"; waits may be missing: {troubles[0]}"
     return {"report": told.model_dump(), "comparison": result.model_dump(), "verdict": verdict}
 
 

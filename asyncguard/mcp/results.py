@@ -197,7 +197,7 @@ class Comparison(Result):
     """The line before and the line after."""
     exit_statuses: list[int | None]
     better: bool
-    """Fewer waits, the same output and the same exit status."""
+    """Fewer waits, the same output, both runs ended well, and no wait can be missing."""
 
 
 class Run(Result):

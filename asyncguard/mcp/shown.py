@@ -202,10 +202,11 @@ def comparison(
     found: Difference,
     printed: outputs.Comparison | None,
     statuses: tuple[int | None, int | None],
+    sound: bool,
 ) -> results.Comparison:
-    """Hold a run against the one before it that has the name."""
+    """Hold a run against the one before it that has the name; `sound`: no wait can be missing."""
     before, after = found.before, found.after
-    same = statuses[0] == statuses[1]
+    fewer = sound and after.total.waits < before.total.waits
     return results.Comparison(
         before=name,
         unit="step" if found.unit == "step" else "run",
@@ -219,7 +220,7 @@ def comparison(
         lines_unstable=printed.unstable if printed else 0,
         first_difference=[*printed.first] if printed and printed.first else None,
         exit_statuses=[*statuses],
-        better=_alike(printed) == "equal" and same and after.total.waits < before.total.waits,
+        better=fewer and statuses == (0, 0) and _alike(printed) == "equal",
     )
 
 

@@ -10,7 +10,7 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -23,6 +23,7 @@ from asyncguard.mcp import children, results, shown
 from asyncguard.mcp.root import AGAIN, NAME, OUTPUT, Root
 from asyncguard.model import AsyncguardError
 
+EVERY = 5.0  # seconds between notes of progress
 PATIENCE = 300.0  # seconds for a tool that only reads
 PROFILES = sorted(
     path.name.removesuffix(".toml")
@@ -148,19 +149,18 @@ class Tools:
             raise ToolError("name a script or a module: one of both")
         if profile not in PROFILES:
             raise ToolError(f"profile: no {profile!r}; one of {', '.join(PROFILES)}")
-        program = ["-m", str(module)] if script is None else [self._path(script)]
+        program = ["-m", str(module)] if script is None else ["--", self._path(script)]
         before = self._trace(compare_to) if compare_to is not None else None
         device = ["--sim", f"cuda:{profile}"] if simulate else []
         runs = self._runs()
-        await context.report_progress(0, None, f"running {' '.join(program)}")
+        command = [*device, *program, *args]
+        tell = _Progress(context, timeout * (2 if repeat else 1), str(script or module)).tell
         with tempfile.TemporaryDirectory(prefix="new-", dir=runs) as folder:
             kept = Path(folder, f"{name}.json")
-            done = await self._traced(kept, [*device, *program, *args], timeout)
+            done = await self._traced(kept, command, timeout, tell)
             kept.with_suffix(OUTPUT).write_bytes(done.stdout)
             if repeat and done.status is not None:
-                again = await self._traced(
-                    Path(folder, "again.json"), [*device, *program, *args], timeout
-                )
+                again = await self._traced(Path(folder, "again.json"), command, timeout, tell)
                 kept.with_suffix(AGAIN).write_bytes(again.stdout)
             told = await self._answer(
                 "ran", name=name, trace=str(kept) if kept.exists() else None,
@@ -232,14 +232,20 @@ class Tools:
     def _runs(self) -> Path:
         return _asked(self.root.runs)
 
-    async def _traced(self, trace: Path, program: Sequence[str], seconds: float) -> children.Ended:
+    async def _traced(
+        self,
+        trace: Path,
+        program: Sequence[str],
+        seconds: float,
+        tell: Callable[[float], Awaitable[None]],
+    ) -> children.Ended:
         """Run a program under a trace, which is saved as it goes: a stopped one leaves some."""
         every = str(max(1.0, seconds / 10))
         command = [
             sys.executable, "-m", "asyncguard", "run", "--quiet", "--timeline", "--save-every",
             every, "-o", str(trace), *program,
         ]  # fmt: skip
-        return await children.ended(command, self.root.folder, seconds)
+        return await children.ended(command, self.root.folder, seconds, tell=tell)
 
     async def _work(self, result: type[R], job: str, **arguments: Any) -> R:
         return result.model_validate(await self._answer(job, **arguments))
@@ -261,6 +267,23 @@ class Tools:
         if "error" in told:
             raise ToolError(told["error"])
         return told["answer"]
+
+
+class _Progress:
+    """Tells a client now and then that a program still runs: some give up on a silent call."""
+
+    def __init__(self, context: Context[Any, Any], total: float, name: str) -> None:
+        self._context, self._total, self._name = context, total, name
+        self._before, self._last = 0.0, 0.0  # seconds of earlier runs, and of what was told
+
+    async def tell(self, seconds: float) -> None:
+        """Tell after each EVERY seconds that a run has taken."""
+        if seconds < self._last:  # of another run
+            self._before, self._last = self._before + self._last, 0.0
+        if seconds - self._last >= EVERY:
+            self._last = seconds
+            done = self._before + seconds
+            await self._context.report_progress(done, self._total, f"running {self._name}")
 
 
 def _asked(question: Callable[..., A], *about: str) -> A:

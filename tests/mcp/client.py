@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from tests import warm
 from tests.frameworks import require
 
 require("mcp")
@@ -63,15 +65,27 @@ class Agent:
         return str(answer.content[0].text)
 
 
-async def served(
-    root: Path, work: Callable[[Agent], Awaitable[None]], cwd: Path | None = None
-) -> None:
-    """Start the server for a root, do the work of an agent, and leave."""
+Work = Callable[[Agent], Awaitable[None]]
+QUICKLY = """\
+import sys
+sys.executable = {executable!r}
+from asyncguard.cli import main
+sys.exit(main(["mcp", "--root", {root!r}]))
+"""
+
+
+async def served(root: Path, work: Work, cwd: Path | None = None, quickly: bool = False) -> None:
+    """Start the server for a root, do the work of an agent, and leave.
+
+    quickly: the programs that it runs begin with torch imported.
+    """
+    args = ["-m", "asyncguard", "mcp", "--root", str(root)]
+    if quickly:
+        code = QUICKLY.format(executable=warm.executable("torch"), root=str(root))
+        args = ["-c", code]
+    env = {name: value for name, value in os.environ.items() if name.startswith("PYTHON")}
     server = StdioServerParameters(
-        command=sys.executable,
-        args=["-m", "asyncguard", "mcp", "--root", str(root)],
-        cwd=cwd,
-        env={"OMP_NUM_THREADS": "1"},
+        command=sys.executable, args=args, cwd=cwd, env={**env, "OMP_NUM_THREADS": "1"}
     )
     failed: list[Exception] = []
     async with Client(stdio_client(server)) as client:
@@ -83,9 +97,9 @@ async def served(
         raise error
 
 
-def serve(root: Path, work: Callable[[Agent], Awaitable[None]], cwd: Path | None = None) -> None:
+def serve(root: Path, work: Work, cwd: Path | None = None, quickly: bool = False) -> None:
     """Do the same where no event loop runs yet."""
-    asyncio.run(served(root, work, cwd))
+    asyncio.run(served(root, work, cwd, quickly))
 
 
 class Watch:

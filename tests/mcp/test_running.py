@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -95,7 +94,7 @@ def test_a_run_reports_and_is_kept_under_its_name(tmp_path: Path) -> None:
         assert kept == {".gitignore", "before.json", f"before{OUTPUT}"}
         assert (await agent.call("report", trace="before"))["waits_per_step"] == 2.0
 
-    serve(tmp_path, work)
+    serve(tmp_path, work, quickly=True)
 
 
 def test_arguments_modules_and_the_machine_as_it_is(tmp_path: Path) -> None:
@@ -110,7 +109,7 @@ def test_arguments_modules_and_the_machine_as_it_is(tmp_path: Path) -> None:
         assert told["report"]["basis"] in ("stand-in", "measured")
         assert "no step was marked" in told["verdict"]
 
-    serve(tmp_path, work)
+    serve(tmp_path, work, quickly=True)
 
 
 def test_what_a_program_prints_does_not_meet_the_protocol(tmp_path: Path) -> None:
@@ -152,25 +151,31 @@ def test_a_program_that_fails_is_told_with_its_trace_as_far_as_it_went(tmp_path:
         assert (told["ended"], told["exit_status"], told["report"]) == ("failed", -9, None)
         assert "no trace was left" in told["verdict"]
 
-    serve(tmp_path, work)
+    serve(tmp_path, work, quickly=True)
 
 
 @pytest.mark.skipif(not LINUX, reason="processes show their environment on Linux alone")
 def test_a_program_that_never_ends_is_killed_with_its_children(tmp_path: Path) -> None:
-    async def work(agent: Agent) -> None:
+    async def go() -> None:
         async with watched() as watch:
             write(tmp_path, endless(watch.port))
-            call = agent.call("run", script="train.py", timeout=5, simulate=False)
-            running = asyncio.ensure_future(call)
-            checked = await agent.call("check")  # another call is answered meanwhile
-            assert checked["total"] == 0
-            assert not running.done()
-            told = await running
-            assert told["ended"] == "timed out"
-            assert told["exit_status"] is None
-            assert told["stdout"]["text"] == "it runs\n"
-            assert told["verdict"].startswith("stopped after 5 s: shorten the run or raise")
+            command = [sys.executable, "train.py"]
+            done = await children.ended(
+                command, tmp_path, 60, clock=lambda: 1e6 if watch.started.is_set() else 0.0
+            )
+            assert done == children.Ended(None, b"it runs\n", b"", 1e6, too_late=True)
             await watch.gone.wait()
+
+    asyncio.run(asyncio.wait_for(go(), 120))
+
+
+def test_a_run_ends_at_its_timeout(tmp_path: Path) -> None:
+    write(tmp_path, "while True: pass\n")
+
+    async def work(agent: Agent) -> None:
+        told = await agent.call("run", script="train.py", timeout=1, simulate=False)
+        assert (told["ended"], told["exit_status"]) == ("timed out", None)
+        assert told["verdict"].startswith("stopped after 1 s: shorten the run or raise `timeout`")
 
     serve(tmp_path, work)
 
@@ -183,9 +188,10 @@ def test_a_cancelled_call_leaves_no_process(tmp_path: Path) -> None:
             call = agent.call("run", script="train.py", timeout=600, simulate=False)
             running = asyncio.ensure_future(call)
             await watch.started.wait()
+            assert (await agent.call("check"))["files_checked"] == 1  # answered meanwhile
+            assert not running.done()
             running.cancel()
             await watch.gone.wait()
-            assert (await agent.call("check"))["files_checked"] == 1
             assert [path.name for path in (tmp_path / RUNS).glob("*.json")] == []
 
     serve(tmp_path, work)
@@ -238,6 +244,15 @@ def test_outputs_are_compared_with_those_of_a_run_before(tmp_path: Path) -> None
         assert told["verdict"].startswith("2 -> 1 waits a step, outputs differ: '")
         assert told["comparison"]["better"] is False
         assert "record the run before with `repeat`" in told["verdict"]
+        write(tmp_path, f"{fewer}\nraise SystemExit(3)\n")
+        told = await agent.call("run", script="train.py", name="other", compare_to="before")
+        assert "outputs equal, exit status 0 -> 3; waits may be missing" in told["verdict"]
+        assert told["comparison"]["better"] is False
+        told = await agent.call(
+            "run", script="train.py", name="real", compare_to="before", simulate=False
+        )
+        assert told["comparison"] is None
+        assert told["report"]["basis"] != "modelled"
         write(tmp_path, TRAIN + timed)
         await agent.call("run", script="train.py", name="before", repeat=True)
         assert (tmp_path / RUNS / f"before{AGAIN}").exists()
@@ -246,7 +261,7 @@ def test_outputs_are_compared_with_those_of_a_run_before(tmp_path: Path) -> None
         assert told["verdict"] == "2 -> 1 waits a step, outputs equal"
         assert told["comparison"]["lines_unstable"] == 1
 
-    serve(tmp_path, work)
+    serve(tmp_path, work, quickly=True)
 
 
 def example() -> ModuleType:
@@ -259,16 +274,12 @@ def example() -> ModuleType:
     return module
 
 
-def looped(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
-    write(tmp_path, text)
-    status: Any = asyncio.run(asyncio.wait_for(example().main(str(tmp_path), "train.py"), 240))
-    return status, capsys.readouterr().out.splitlines()
-
-
 def test_a_loop_brings_a_program_from_8_waits_a_step_to_less_than_2(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, told = looped(tmp_path, EIGHT, capsys)
+    write(tmp_path, EIGHT)
+    status = asyncio.run(asyncio.wait_for(example().main(str(tmp_path), "train.py"), 240))
+    told = capsys.readouterr().out.splitlines()
     assert told[0].startswith("before: 8 waits a step, ")
     assert told[1:] == ["all repairs: kept: 8 -> 0 waits a step, outputs equal"]
     assert status == 0
@@ -286,10 +297,15 @@ def test_a_loop_brings_a_program_from_8_waits_a_step_to_less_than_2(
 def test_a_loop_undoes_what_changes_the_output(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, told = looped(tmp_path, LOUD, capsys)
+    write(tmp_path, LOUD)
+
+    async def work(agent: Agent) -> None:
+        assert await example().Loop(agent.client, tmp_path, "train.py").improve() == 1.0
+
+    serve(tmp_path, work, quickly=True)
+    told = capsys.readouterr().out.splitlines()
     assert told[0].startswith("before: 2 waits a step, ")
     assert told[1].startswith("all repairs: undone: ")
     assert "no longer printed" in told[1]
     assert told[-1].endswith(": kept: 2 -> 1 waits a step, outputs equal")
-    assert status == 0
     assert "print(step, loss.item())" in (tmp_path / "train.py").read_text()
