@@ -46,7 +46,7 @@ $(TESTS): export PYTHONDONTWRITEBYTECODE =
 $(TESTS): export OMP_NUM_THREADS = 1
 
 test-numpy1: $(READY1)
-	ASYNCGUARD_REQUIRE=torch$(MXNET),cupy,lightning,transformers,opentelemetry.sdk,pygls,mkdocs $(V1)/bin/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
+	ASYNCGUARD_REQUIRE=torch$(MXNET),cupy,lightning,transformers,opentelemetry.sdk,pygls,mcp,mkdocs $(V1)/bin/python -m pytest -n $(JOBS) --dist worksteal $(PYTEST_ARGS)
 
 # What the second environment's frameworks, and NumPy 2, take part in: one process with jax, another
 # with tensorflow, for their imports take longer than the tests.

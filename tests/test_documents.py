@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from asyncguard.cli.parsing import DOCUMENTATION
 from asyncguard.lint.run.settings import _READERS, DOCUMENTED
 from tests import documents
 from tests.frameworks import require
@@ -90,6 +91,25 @@ def test_the_site_has_a_page_for_each_rule_and_setting(site: Path) -> None:
     trace = (site / "reference" / "trace.html").read_text(encoding="utf-8")
     assert "step_count" in trace
     assert "cpu_stall_ns" in trace
+
+
+def test_the_site_has_an_index_for_language_models_whose_links_exist(site: Path) -> None:
+    index = (site / "llms.txt").read_text(encoding="utf-8")
+    assert index.startswith("# asyncguard\n\n> Find, time, batch and gate")
+    links = re.findall(r"\]\((\S+?)\)", index)
+    assert all(link.startswith(DOCUMENTATION) for link in links)
+    names = {link.removeprefix(DOCUMENTATION) for link in links}
+    assert {name for name in names if not (site / name).is_file()} == set()
+    assert {"agents.md", "tutorial.md", "reference/commands.md", "rules/ASG102.md"} <= names
+    titles = re.findall(r"^## (.+)$", index, re.MULTILINE)
+    assert titles[-1] == "Optional"
+    assert len(titles) == len(set(titles))
+    entries = [line for line in index.splitlines() if line.startswith("- ")]
+    assert len(entries) == len(links) - 1
+    assert all(re.fullmatch(r"- \[.+\]\(\S+\)(: .+)?", entry) for entry in entries)
+    agents = (site / "agents.md").read_text(encoding="utf-8")
+    assert agents == (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+    assert "[[seconds" not in (site / "why.md").read_text(encoding="utf-8")
 
 
 def test_the_site_fetches_nothing(site: Path) -> None:

@@ -63,7 +63,8 @@ FLOORS = [
         "pytest_device",
         "pytest_limits",
     },
-    {"cli.gate", "cli.others", "cli.run"},
+    {"cli.gate", "cli.run", "mcp"},
+    {"cli.others"},
     {"cli", "pytest_plugin"},
     {"__main__"},
 ]

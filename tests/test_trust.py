@@ -63,6 +63,9 @@ ALLOWED = {
     ("demo/__init__.py", "import subprocess"): "runs the demonstration's own programs, and pip",
     ("tune/copies.py", "import subprocess"): "runs git on the user's own repository, for `tune`",
     ("tune/runs.py", "import subprocess"): "runs the program that the user asked to tune",
+    ("mcp/children.py", "import subprocess"): (
+        "runs the program that an agent asked the tool `run` to run, and asyncguard itself"
+    ),
     ("__init__.py", IMPORTS): "a public name's module, of a table of its own",
     ("compat.py", IMPORTS): "numpy and mxnet",
     ("lint/report/registry.py", IMPORTS): "the rules, which are modules of the package",

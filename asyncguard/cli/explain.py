@@ -15,10 +15,12 @@ from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError, Finding
 
 if TYPE_CHECKING:
+    from asyncguard.lint.check import Progress
+    from asyncguard.lint.labels import Label
     from asyncguard.lint.run.configuration import Configuration
     from asyncguard.lint.run.settings import Settings
 
-_PLACE = re.compile(r"(?P<path>.+?):(?P<line>[0-9]{1,9})(:[0-9]*)?")
+PLACE = re.compile(r"(?P<path>.+?):(?P<line>[0-9]{1,9})(:[0-9]*)?")
 
 
 def add(commands: Any) -> None:
@@ -45,7 +47,7 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain; returns the exit status."""
-    place = _PLACE.fullmatch(arguments.what)
+    place = PLACE.fullmatch(arguments.what)
     if place is not None:
         return _explain_line(Path(place["path"]), int(place["line"]), arguments.paths)
     if arguments.paths:
@@ -54,37 +56,55 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _explain_rule(what: str) -> int:
+    from asyncguard.render.rules import explanation
+
+    screens.write(sys.stdout, explanation(rule(what), screens.screen(sys.stdout)))
+    return 0
+
+
+def rule(what: str) -> Label:
+    """Return the rule of a code or a name; raises AsyncguardError."""
     from asyncguard.lint import selectors
     from asyncguard.lint.labels import labels
-    from asyncguard.render.rules import explanation
 
     try:
         code = selectors.parse(what)
     except ValueError as error:
         raise AsyncguardError(str(error)) from error
     known = {label.code: label for label in labels()}
-    rule = known.get(code)
-    if rule is None:
+    if code not in known:
         raise AsyncguardError(f"no rule {code!r}; the rules are {', '.join(known)}")
-    screens.write(sys.stdout, explanation(rule, screens.screen(sys.stdout)))
-    return 0
+    return known[code]
 
 
 def _explain_line(path: Path, line: int, paths: Sequence[Path]) -> int:
+    from asyncguard.render.reasons import explained
+
+    with screens.progress("checking", sys.stderr) as progress:
+        found, none = explained_line(path, line, paths, progress)
+    screens.write(sys.stdout, explained(found, none, screens.screen(sys.stdout)))
+    return 0
+
+
+def explained_line(
+    path: Path, line: int, paths: Sequence[Path] = (), progress: Progress | None = None
+) -> tuple[list[tuple[Finding, str]], str]:
+    """Return the findings of a line, each with why it is hidden, and what to say without any.
+
+    Raises AsyncguardError for a file or a line that is not there.
+    """
     from asyncguard.lint.check import check_configured
     from asyncguard.lint.run.configuration import Configuration
     from asyncguard.lint.run.settings import override
-    from asyncguard.render.reasons import explained
 
     if not os.path.isfile(path):
         raise AsyncguardError(f"{path}: no such file; name one, and a line, as in train.py:31")
     _require_line(path, line)
     checked = list(paths) or [path]  # whose project is read as well
     everything = Configuration(lambda settings: override(settings, select=("ALL",)))
-    with screens.progress("checking", sys.stderr) as progress:
-        result = check_configured(checked, everything, progress)
-        if not _is_checked(path, checked, everything):
-            result = check_configured([path], everything, progress)  # excluded, but named
+    result = check_configured(checked, everything, progress)
+    if not _is_checked(path, checked, everything):
+        result = check_configured([path], everything, progress)  # excluded, but named
     configuration = Configuration()
     settings = configuration.of(path.parent)
     at = [f for f in result.findings if _is_at(f, path, line)]
@@ -92,9 +112,7 @@ def _explain_line(path: Path, line: int, paths: Sequence[Path]) -> int:
     hidden = {f: _why_hidden(f, settings, enabled) for f in result.findings if _is_in(f, path)}
     accepted = _accepted([f for f, why in hidden.items() if not why], configuration)
     found = [(f, hidden[f] or accepted.get(f, "")) for f in at]
-    none = f"{path}:{line}: {_why_none(path, line)}"
-    screens.write(sys.stdout, explained(found, none, screens.screen(sys.stdout)))
-    return 0
+    return found, f"{path}:{line}: {_why_none(path, line)}"
 
 
 def _require_line(path: Path, line: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 from asyncguard.cli import check, findings, options
 from asyncguard.cli.output import Output, tell
 from asyncguard.cli.parsing import add_command
-from asyncguard.model import AsyncguardError, Finding, TraceRecord
+from asyncguard.model import Finding, TraceRecord
 
 if TYPE_CHECKING:
     from asyncguard.gate.accepted import Place
     from asyncguard.gate.baseline import Baseline, SiteKey
     from asyncguard.gate.compare import Matched
-    from asyncguard.lint.run.configuration import Configuration
 
 
 def add(commands: Any) -> None:
@@ -59,33 +57,26 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare with the baseline, update or prune it."""
-    from asyncguard.gate import compare, soundness
+    from asyncguard.gate import judging
     from asyncguard.gate.accepted import Place, of_folder
     from asyncguard.lint.check import LintResult
     from asyncguard.render import gate as render
-    from asyncguard.runtime import store
 
     output = Output.of(arguments, arguments.paths)
     settings = options.configuration(arguments)
     place = Place(arguments.baseline) if arguments.baseline else of_folder(settings, Path.cwd())
-    traces, sources = _sorted(arguments.paths, settings, quiet=arguments.quiet)
-    records = [store.load(path) for path in traces]
-    soundness.require_sound(traces, records)
-    of_traces = _basis(traces, records)
+    given = judging.read(arguments.paths, settings)
+    for note in given.notes:
+        tell(note, quiet=arguments.quiet)
     result = LintResult((), 0)
-    if sources:
-        result = check.find(sources, settings, quiet=arguments.quiet)
+    if given.sources:
+        result = check.find(given.sources, settings, quiet=arguments.quiet)
     if arguments.update:
-        found = result.findings if sources else None
-        output.write(_update(place, found, records, of_traces))
+        found = result.findings if given.sources else None
+        output.write(_update(place, found, given.records, given.basis))
         return 0
-    accepted = _accepted(place, sources, traces, records, of_traces)
-    matched = compare.match_findings(
-        result.findings, accepted.findings or {}, result.files, place.root
-    )
+    accepted, matched, grown, gone = judging.judge(place, given, result)
     new = matched.new
-    grown = compare.grown_sites(records, accepted.sites or {})
-    gone = compare.stale_sites(records, accepted.sites or {}) if records else []
     if arguments.prune:
         notes = [_prune(place, accepted, matched, gone)]
     else:
@@ -99,67 +90,6 @@ def run(arguments: argparse.Namespace) -> int:
         shown = Path(place.shown)
         output.write(render.verdict(shown, new, grown, _advice(), output.screen, notes))
     return 1 if new or grown else 0
-
-
-def _accepted(
-    place: Place,
-    sources: Sequence[Path],
-    traces: Sequence[Path],
-    records: Sequence[TraceRecord],
-    of_traces: str,
-) -> Baseline:
-    """Load the baseline; raises AsyncguardError where it lacks what is to be compared with it."""
-    from asyncguard.gate import baseline, basis, soundness
-
-    accepted = baseline.load(place.path)
-    _require_accepted(place, accepted, bool(sources), bool(records))
-    if records:
-        remedy = f"record it as the baseline's was, or accept it with `{baseline.UPDATE}`"
-        soundness.require_steps(traces, records, accepted.sites or {})
-        basis.require_same(str(traces[0]), of_traces, place.shown, accepted.basis, remedy)
-    return accepted
-
-
-def _sorted(
-    paths: Sequence[Path], settings: Configuration, *, quiet: bool
-) -> tuple[list[Path], list[Path]]:
-    """Split paths into traces and sources; a folder without Python files is one of traces."""
-    from asyncguard.lint.run.discover import choose
-    from asyncguard.runtime import store
-
-    traces: list[Path] = []
-    sources: list[Path] = []
-    for path in paths:
-        folder = os.path.isdir(path)
-        if folder and not choose([path], settings).files:
-            traces += store.traces_below(path)
-        elif folder or path.suffix != ".json":
-            sources.append(path)
-            for trace in store.traces_in(path) if folder else ():
-                tell(f"{trace} is a trace: it is not compared unless you name it", quiet=quiet)
-        else:
-            traces.append(path)
-    return traces, sources
-
-
-def _require_accepted(place: Place, accepted: Baseline, source: bool, traces: bool) -> None:
-    """Raise AsyncguardError for a baseline without what is to be compared."""
-    if source and accepted.findings is None:
-        raise AsyncguardError(f"{place.shown} has no lint findings yet; add them with --update")
-    if traces and accepted.sites is None:
-        raise AsyncguardError(f"{place.shown} has no trace yet; add one with --update")
-
-
-def _basis(paths: Sequence[Path], records: Sequence[TraceRecord]) -> str:
-    """How the figures of the traces came about, which has to be the same for all."""
-    from asyncguard.gate import basis
-
-    known = "", ""
-    for path, record in zip(paths, records, strict=True):
-        found = str(path), basis.of(record)
-        basis.require_same(*found, *known, "compare one sort at a time")
-        known = known if known[1] else found
-    return known[1]
 
 
 def _update(

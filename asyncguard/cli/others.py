@@ -1,4 +1,4 @@
-"""`asyncguard demo`, `lsp` and `completions`: commands with hardly any options."""
+"""`asyncguard demo`, `lsp`, `mcp` and `completions`: commands with hardly any options."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from asyncguard import extras, screens
@@ -36,7 +37,27 @@ def add(commands: Any) -> None:
         "while you type, explanations, repairs. Needs the extra 'lsp'.",
         page="guides/editors.html",
     )
+    _add_mcp(commands)
     _add_completions(commands)
+
+
+def _add_mcp(commands: Any) -> None:
+    parser = add_command(
+        commands,
+        "mcp",
+        _mcp,
+        "[OPTIONS]",
+        help="start the server of tools for coding agents",
+        description="Offer check, explain, run, report, predict, diff and gate to coding agents, "
+        "by the Model Context Protocol over standard input and output. Only `run` executes code. "
+        "Needs the extra 'mcp'.",
+        examples=("--root ~/src/project",),
+        page="agents.html",
+    )
+    parser.add_argument(
+        "--root", metavar="DIR", type=Path, default=Path(),
+        help="folder that the tools may name files in (default: this one)",
+    )  # fmt: skip
 
 
 def _add_completions(commands: Any) -> None:
@@ -66,6 +87,12 @@ def _lsp(arguments: argparse.Namespace) -> int:
     with _needed("lsp", "pygls", "lsprotocol"):
         from asyncguard import lsp
     return lsp.main()
+
+
+def _mcp(arguments: argparse.Namespace) -> int:
+    with _needed("mcp", "mcp", "mcp_types", "pydantic"):
+        from asyncguard.mcp import server
+    return server.main(arguments.root)
 
 
 def _completions(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from asyncguard.model import AsyncguardError
 
 LEFT_OUT = frozenset({
     ".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", ".asyncguard_cache",
-    ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".nox",
+    ".asyncguard_runs", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".tox", ".nox",
 })  # fmt: skip
 MOST = 1 << 29  # bytes that are copied in all; the rest is linked
 LARGE, SMALL = 1 << 24, 1 << 20  # bytes; larger files are data, of those that git ignores too
