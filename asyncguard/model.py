@@ -242,6 +242,8 @@ class SiteStats:
     steady_most: int = 0  # how often at most in one of those; both 0 where that is not known
     # The whole time of calls that do more than wait; None where they did nothing else.
     inclusive_ns: int | None = None
+    # Why a copy waited that was told not to block: "pageable", "gapped", "unpinned destination".
+    why: str | None = None
 
     @property
     def place(self) -> str:

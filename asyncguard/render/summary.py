@@ -43,11 +43,21 @@ def in_order(record: TraceRecord) -> list[SiteStats]:
     return sorted(record.sites, key=lambda site: not site.steady_count)
 
 
+WHY = {
+    "pageable": "the source is pageable memory",
+    "gapped": "the host's side is pinned, but not one block of memory",
+    "unpinned destination": "the destination is not pinned",
+}
+
+
 def beside(site: SiteStats) -> str:
-    """What calls that do more than wait took in all; nothing of others."""
-    if site.inclusive_ns is None or not is_timed(site):
-        return ""
-    return f"the calls took {duration(site.inclusive_ns)} in all"
+    """What is to be said of few waits: why a copy blocked, what calls that do more took in all."""
+    parts = []
+    if site.why is not None:
+        parts.append(f"non_blocking=True blocks all the same: {WHY.get(site.why, site.why)}")
+    if site.inclusive_ns is not None and is_timed(site):
+        parts.append(f"the calls took {duration(site.inclusive_ns)} in all")
+    return "; ".join(parts)
 
 
 def totals(record: TraceRecord) -> Iterator[str]:

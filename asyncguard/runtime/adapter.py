@@ -72,13 +72,14 @@ class Adapter:
         """Whether values are made on another device than usual where the call names none."""
         return False
 
-    def is_pinned(self, value: Any) -> bool:
-        """Whether a value in host memory is page-locked, so that copies need not wait for it."""
-        return False
+    def held(
+        self, moves: str, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> str | None:
+        """Why a copy that is told not to block holds the host all the same; None: it does not.
 
-    def is_staged(self, value: Any) -> bool:
-        """Whether a value may be sent without a wait: it is page-locked, or small."""
-        return True
+        moves: "upload" or "download"; path: by which it is called.
+        """
+        return None
 
     # Types of what calls are given beside values and numbers: it is none and holds none.
     plain: frozenset[type] = frozenset()
@@ -89,10 +90,11 @@ class Adapter:
         device: str,
         users_only: bool = False,
         times: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None,
+        why: str | None = None,
     ) -> Blocker:
         """One API of this framework on one device; `users_only`: its own calls never count.
 
-        `times`: how often a call waits, where that is not once.
+        `times`: how often a call waits, where that is not once. `why`: see `held`.
         """
         internals = self.framework.blocking_internals
         stand_in = device == STAND_IN
@@ -108,6 +110,7 @@ class Adapter:
             internals=internals or (),
             loads_data=self.loads_data if stand_in else None,
             times=times,
+            why=why,
         )
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Judge:

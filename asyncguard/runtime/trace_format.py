@@ -104,6 +104,8 @@ ABOUT: dict[type[Any], dict[str, str]] = {
         "steady_most": "the most waits in one of those",
         "inclusive_ns": "the whole time of calls that do more than wait; null where they do not",
         "allowed": "the reason given to `allow_syncs`",
+        "why": "of a copy that waited although it was told not to block: pageable, gapped or "
+        "unpinned destination",
     },
     TimelineEvent: {
         "kind": "step, wait, enqueue, run or idle",

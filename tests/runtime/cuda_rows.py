@@ -164,7 +164,7 @@ ROWS = (
     Row("pinned.to('cuda', non_blocking=True)"),
     Row("pinned.cuda(0, True)"),
     Row("big.to('cuda', non_blocking=True)", "torch.Tensor.to.device", 0, hidden=True),
-    Row("big[: 1 << 18].to('cuda', non_blocking=True)"),
+    Row("big[: 1 << 14].to('cuda', non_blocking=True)"),
     Row("room.copy_(big, non_blocking=True)", "torch.Tensor.copy_.to_device", 0, hidden=True),
     Row("big.untyped_storage().cuda()", "torch.UntypedStorage.to", 1),
     Row("big.untyped_storage().to(device='cuda')", "torch.UntypedStorage.to", 1),

@@ -26,7 +26,8 @@ from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import HOST, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
-from asyncguard.runtime.adapters.torch import ddp, moves, selftest
+from asyncguard.runtime.adapters.torch import ddp, selftest
+from asyncguard.runtime.adapters.torch import moves as copying
 from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.boundaries import loading_hook
@@ -50,9 +51,6 @@ FETCH: str = private.fetching.__name__
 READERS = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
 TRANSFORMS = ("torchvision.transforms", "torchaudio.transforms", "albumentations.")
 SUBSCRIPTS = ("torch.Tensor.__getitem__.", "torch.Tensor.__setitem__.")
-# An upload with `non_blocking=True` from pageable memory holds the host if it is larger than this.
-# Measured on an H200 with CUDA 13.0: 1 MiB does not hold it, 4 MiB does; none in between was tried.
-STAGED_BYTES = 1 << 20
 
 
 class Adapter(Base):
@@ -126,7 +124,7 @@ class Adapter(Base):
         self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> str | None:
         """Where `to`, `cuda`, `copy_`, `type_as` and indices leave their result."""
-        place = moves.destination(path, args, kwargs)
+        place = copying.destination(path, args, kwargs)
         return self.device_of(place) if isinstance(place, torch.Tensor) else self._named(place)
 
     def _named(self, device: torch.device | None) -> str | None:
@@ -145,15 +143,12 @@ class Adapter(Base):
         """Whether `set_default_device` or `with torch.device(...)` is in force in this thread."""
         return private.default_device() is not None
 
-    def is_pinned(self, value: Any) -> bool:
-        """Whether a tensor is in page-locked memory."""
-        return isinstance(value, torch.Tensor) and value.is_cpu and bool(value.is_pinned())
-
-    def is_staged(self, value: Any) -> bool:
-        """Whether a tensor is no larger than what the driver stages, or in page-locked memory."""
-        if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
-            return True
-        return value.numel() * value.element_size() <= STAGED_BYTES or self.is_pinned(value)
+    def held(
+        self, moves: str, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> str | None:
+        """Tell by where the host's side lies, and how."""
+        with private.DisableTorchFunctionSubclass():
+            return copying.held(moves, path, args, kwargs)
 
     def _label(self, device: torch.device) -> str | None:
         label = self._labels.get(device)
