@@ -10,6 +10,7 @@ import torch
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.sim import costs, kernels
+from asyncguard.sim.accesses import Access, access_of
 
 # Operators that take operands of several devices: which of them, by position; see also `_MIXES`.
 _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
@@ -95,6 +96,7 @@ class Operator:
     refused: tuple[torch.dtype, ...]  # dtypes that CUDA lacks
     host_only: tuple[int, str] | None
     own_kernel: Callable[..., Any] | None  # registered for CUDA by the program, or of parts
+    access: Access
 
 
 def describe(func: Any) -> Operator:
@@ -109,15 +111,17 @@ def describe(func: Any) -> Operator:
     # the result is an alias or a copy.
     aliases = any(result.alias_info is not None for result in schema.returns)
     parts = private.parts(func) if aliases and not writes else None
+    launches = name not in _WITHOUT_KERNEL and (makes or writes)
+    takes_device = any(argument.name == "device" for argument in schema.arguments)
     return Operator(
         name=name,
         run=private.runner(func),
         makes=makes or name in _PARTS,
-        takes_device=any(argument.name == "device" for argument in schema.arguments),
+        takes_device=takes_device,
         mixes=name.startswith(_MIXES),
         host_operands=_HOST_OPERANDS.get(name, ()) or _HOST_ONLY.get(name, ())[:1],
         host_result=_HOST_RESULTS.get(name),
-        launches=name not in _WITHOUT_KERNEL and (makes or writes),
+        launches=launches,
         flops=costs.flops_of(func),
         is_elementwise=torch.Tag.pointwise in func.tags,
         takes_numbers=torch.Tag.pointwise in func.tags or name in _TAKE_NUMBERS,
@@ -130,6 +134,7 @@ def describe(func: Any) -> Operator:
         refused=kernels.REFUSED.get(name.removeprefix("aten::"), ()),
         host_only=_HOST_ONLY.get(name),
         own_kernel=kernels.own_kernel(func) or parts,
+        access=access_of(func, name, launches, takes_device),
     )
 
 
@@ -137,7 +142,7 @@ def _unknown(func: Any) -> Operator:
     """An operator of higher order: it runs as it is, and what it runs is seen by itself."""
     return Operator(
         str(func), func, True, False, True, (), None, False, None,
-        False, True, False, False, False, False, (), (), (), None, None,
+        False, True, False, False, False, False, (), (), (), None, None, Access(False),
     )  # fmt: skip
 
 

@@ -29,17 +29,17 @@ def mark_of(tensor: Any) -> Any:
     try:
         return getattr(tensor.untyped_storage(), _MARK, None)
     except (NotImplementedError, RuntimeError, ValueError):
-        return getattr(_bearer(tensor), _MARK, None)
+        return getattr(bearer_of(tensor), _MARK, None)
 
 
-def _bearer(tensor: Any) -> Any:
+def bearer_of(tensor: Any) -> Any:
     """What bears the mark: the storage; the tensor itself where it has none, being sparse.
 
     Within a transform's wrapper that of the tensor inside. Subclasses may refuse what is no concern
     of theirs, as parameters do that have no shape yet.
     """
     if private.is_wrapped(tensor):
-        return _bearer(private.unwrapped(tensor))
+        return bearer_of(private.unwrapped(tensor))
     try:
         with private.DisableTorchFunctionSubclass():
             return tensor.untyped_storage()
@@ -58,7 +58,7 @@ def put(tensor: Any, device: Device) -> None:
     try:
         bearer = tensor.untyped_storage()
     except (NotImplementedError, RuntimeError, ValueError):
-        bearer = _bearer(tensor)
+        bearer = bearer_of(tensor)
     nbytes = 0 if isinstance(bearer, Tensor) else bearer.nbytes()
     set_mark(bearer, device.take(nbytes))
 
@@ -71,7 +71,7 @@ def put_fresh(tensor: Any, device: Device) -> None:
 
 def take_home(tensor: Any, mark: object = None) -> None:
     """Let a tensor's memory be the host's."""
-    set_mark(_bearer(tensor), mark)
+    set_mark(bearer_of(tensor), mark)
 
 
 def set_mark(bearer: Any, mark: object) -> None:
@@ -81,7 +81,12 @@ def set_mark(bearer: Any, mark: object) -> None:
     leaves one, it would take the mark from the storage of a tensor that lives on. (A mark leads to
     no storage, so that nothing is kept by this.)
     """
-    setattr(bearer, _MARK, mark)
+    set_beside(bearer, _MARK, mark)
+
+
+def set_beside(bearer: Any, name: str, value: object) -> None:
+    """Let a storage, or a tensor that has none, keep something: see `set_mark`."""
+    setattr(bearer, name, value)
     if not isinstance(bearer, Tensor):
         _untrack(ctypes.py_object(bearer))
 

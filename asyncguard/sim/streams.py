@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import torch
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.races import Mark
 from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.timeline import virtual
 
@@ -30,6 +31,7 @@ class Event:
             raise NotSimulated("torch.cuda.Event(interprocess=True or external=True)")
         self.enable_timing = enable_timing
         self._at: virtual.Event | None = None
+        self._mark: Mark = {}  # in the order of copies
         self.device = None if device is None else torch.device(device)
         self.cuda_event = self.event_id = 0
 
@@ -39,6 +41,7 @@ class Event:
         with self._machine.lock:
             queue = self._machine.stream() if stream is None else stream._queue
             self._at = self._machine.timeline.record(queue)
+            self._mark = self._machine.races.order.record(queue)
         self.device = torch.device("cuda", queue.device)
         self._machine.leave()
 
@@ -46,14 +49,17 @@ class Event:
         """Let future work of a stream start after this event."""
         if self._at is not None:
             with self._machine.lock:
-                self._machine.timeline.order(
-                    self._machine.stream() if stream is None else stream._queue, self._at
-                )
+                queue = self._machine.stream() if stream is None else stream._queue
+                self._machine.timeline.order(queue, self._at)
+                self._machine.races.order.follow(queue, self._mark)
 
     def query(self) -> bool:
         """Whether the device has come here."""
         self._machine.arrive()
-        return self._at is None or self._machine.timeline.is_done(self._at)
+        is_done = self._at is None or self._machine.timeline.is_done(self._at)
+        if is_done:
+            self._machine.races.order.wait(self._mark)
+        return is_done
 
     def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds of virtual time between two events."""
@@ -68,7 +74,7 @@ class Event:
     def synchronize(self) -> None:
         """Wait until the device has come here."""
         if self._at is not None:
-            self._machine.wait_event(self._at)
+            self._machine.wait_event(self._at, self._mark)
 
     def ipc_handle(self) -> bytes:
         """Not simulated."""
@@ -113,6 +119,8 @@ class Stream:
         """Let future work of this stream start after all present work of another one."""
         with self._machine.lock:
             self._machine.timeline.order(self._queue, self._machine.timeline.record(stream._queue))
+            order = self._machine.races.order
+            order.follow(self._queue, order.record(stream._queue))
 
     def record_event(self, event: Any = None) -> Any:
         """Mark the present end of the queue."""
@@ -123,7 +131,11 @@ class Stream:
     def query(self) -> bool:
         """Whether all work is done."""
         self._machine.arrive()
-        return self._machine.timeline.is_done(self._queue)
+        is_done = self._machine.timeline.is_done(self._queue)
+        if is_done:
+            order = self._machine.races.order
+            order.wait(order.record(self._queue))
+        return is_done
 
     def is_capturing(self) -> bool:
         """Graphs are not simulated."""

@@ -117,7 +117,7 @@ class Adapter(Base):
     def times_of(self, point: SyncPoint, path: str) -> Callable[[Args, Kwargs], int] | None:
         """Of an index, each part is waited for; some calls are looked at in whole."""
         if point.id.startswith(SUBSCRIPTS):
-            return lambda args, kwargs: indexing.times(self.index_operators(args))
+            return lambda args, kwargs: indexing.times(self.index_operators(_waited_for(args)))
         return TIMES.get(path) or super().times_of(point, path)
 
     def destination_of(
@@ -258,6 +258,24 @@ class Adapter(Base):
             self._around.put()
             undo.callback(self._around.take_off)
             return undo.pop_all().close
+
+
+def _waited_for(args: Args) -> Args:
+    """The arguments of a subscript, without what the host can read at once.
+
+    A table on the host that an accelerator's number chooses from waits for that number alone.
+    """
+    if len(args) < 2 or not isinstance(args[1], tuple) or not _is_on_host(args[0]):
+        return args
+    parts = [part for part in args[1] if isinstance(part, torch.Tensor)]
+    if all(map(_is_on_host, parts)):
+        return args
+    index = tuple(0 if _is_on_host(part) else part for part in args[1])
+    return args[0], index, *args[2:]
+
+
+def _is_on_host(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and bool(value.is_cpu)
 
 
 def _users(storage: Any) -> int:

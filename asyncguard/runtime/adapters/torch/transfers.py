@@ -20,7 +20,8 @@ from torch import Tensor
 from asyncguard.runtime import torch_private as private
 
 __all__ = [
-    "GAPPED", "PAGEABLE", "STAGED_BYTES", "UNPINNED", "download_held", "is_dense", "upload_held",
+    "GAPPED", "PAGEABLE", "STAGED_BYTES", "UNPINNED", "are_alike", "download_held", "is_dense",
+    "upload_held",
 ]  # fmt: skip
 
 # CUDA's programming guide lists uploads of at most so many bytes among what does not hold the host.
@@ -89,7 +90,7 @@ def _goes_as_it_is(
 ) -> bool:
     """Whether a copy moves one block of memory into another, of the same dtype and order."""
     if target is not None:
-        return target.dtype == source.dtype and _are_alike(source, target)
+        return target.dtype == source.dtype and are_alike(source, target)
     if dtype not in (None, source.dtype):
         return False
     if layout in (None, torch.preserve_format):
@@ -114,7 +115,7 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _are_alike(one: Tensor, other: Tensor) -> bool:
+def are_alike(one: Tensor, other: Tensor) -> bool:
     """Whether two tensors are each one block, in the same order."""
     if one.shape != other.shape or not is_dense(one):
         return False
