@@ -18,6 +18,7 @@ from typing import Any
 from asyncguard.catalogue import Framework, SyncPoint
 from asyncguard.model import STAND_IN
 from asyncguard.runtime.copies import Copies, Memory
+from asyncguard.runtime.races import Races, Tell
 from asyncguard.runtime.sites import Blocker
 
 HOST = "cpu"  # itself, not in a device's stead
@@ -201,6 +202,13 @@ class Adapter:
         """See also what happens below Python, in the calling thread, until undone there.
 
         None where the framework has no such means.
+        """
+        return None
+
+    def watch_races(self, tell: Tell) -> tuple[Races, Undo] | None:
+        """Watch host memory that copies in flight use, until undone in the calling thread.
+
+        tell: what is done with a race. None where the framework has no such copies.
         """
         return None
 

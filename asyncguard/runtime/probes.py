@@ -243,9 +243,7 @@ def _pick_listed(point: SyncPoint, method: bool) -> Pick:
     ]
 
 
-def _conditions(
-    point: SyncPoint, adapter: Adapter, method: bool, path: str
-) -> tuple[Applies, ...]:
+def _conditions(point: SyncPoint, adapter: Adapter, method: bool, path: str) -> tuple[Applies, ...]:
     """All of the entry's conditions; none where it always blocks, or the adapter decides."""
     assert point.runtime is not None
     if point.runtime.value == "call":

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.frames import charged, line_of, qualname
@@ -66,6 +67,25 @@ class Order:
 
     def _before(self, stream: Stream) -> dict[Stream, int]:
         return self._streams.setdefault(stream, {})
+
+
+class Ordering(Protocol):
+    """What knows which copies are done: see `Order`."""
+
+    def enqueue(self, stream: Stream) -> int:
+        """A copy is enqueued; return its number."""
+
+    def record(self, stream: Stream) -> Mark:
+        """The present end of a stream."""
+
+    def follow(self, stream: Stream, mark: Mark) -> None:
+        """What is enqueued on a stream comes after a place."""
+
+    def wait(self, mark: Mark) -> None:
+        """The host knows that a place is reached."""
+
+    def is_known(self, stream: Stream, number: int, by: Stream | None = None) -> bool:
+        """Whether a copy is done before the host, or a stream, goes on."""
 
 
 def _learn(known: dict[Stream, int], more: Mark) -> None:
@@ -157,17 +177,24 @@ class Flight:
 
 
 Tell = Callable[[Race], None]
+
+
+def warn(race: Race) -> None:
+    """Warn where the memory is used."""
+    warnings.warn_explicit(race.message, RuntimeWarning, race.used_at.path, race.used_at.line)
+
+
 Touches = Callable[[int, int], bool]  # whether a use has to do with bytes from low up to high
 
 
 class Races:
-    """Keeps the order of copies, and tells of each race once a pair of places.
+    """Keeps the order of copies, and tells of races.
 
-    tell: is called with a race when it is seen first.
+    tell: is called with each race. order: what tells which copies are done.
     """
 
-    def __init__(self, tell: Tell) -> None:
-        self.order = Order()
+    def __init__(self, tell: Tell, order: Ordering | None = None) -> None:
+        self.order: Ordering = order or Order()
         self.found: dict[Race, int] = {}  # how often each was seen
         self._tell = tell
         self._lock = threading.RLock()
@@ -218,6 +245,10 @@ class Races:
         known = self.order.is_known
         return (copy for copy in flight.copies if not known(copy.stream, copy.number))
 
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return the races that were found as JSON-ready data."""
+        return [{**race.to_dict(), "count": count} for race, count in self.found.items()]
+
     def _found(self, race: Race) -> None:
         seen = self.found.get(race, 0)
         if seen or len(self.found) < MOST_FOUND:
@@ -250,4 +281,6 @@ def _touches(offset: int, dims: list[tuple[int, int]], width: int, low: int, hig
     within = extent - stride * (size - 1)  # of what lies at one index of the outermost dimension
     first = max(0, -(-(low - within + 1 - offset) // stride))
     last = min(size - 1, (high - 1 - offset) // stride)
-    return any(_touches(offset + at * stride, inner, width, low, high) for at in range(first, last + 1))
+    return any(
+        _touches(offset + at * stride, inner, width, low, high) for at in range(first, last + 1)
+    )

@@ -62,6 +62,10 @@ class Extra(TypedDict, total=False):
         Meta(description="by index of `sites`, before its waits: likely, least and most"),
     ]
     device_times: Annotated[dict[str, Any], Meta(description="the source of GPU stalls")]
+    races: Annotated[
+        list[dict[str, Any]],
+        Meta(description="host memory that was used while a copy might still use it"),
+    ]
     cross_check: Annotated[dict[str, Any], Meta(description="waits that torch itself reported")]
 
 

@@ -112,9 +112,7 @@ class Machine:
     races: how races of copies are told of: see `reporting`.
     """
 
-    def __init__(
-        self, profile: Profile, devices: int, host: str, races: str = "raise"
-    ) -> None:
+    def __init__(self, profile: Profile, devices: int, host: str, races: str = "raise") -> None:
         self.profile = profile
         self.races_told = races
         self.races = Races(tell(races))

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import HostMemory
 from asyncguard.runtime.adapters.torch.operators import is_mask
 from asyncguard.sim import collectives, kernels, operators
-from asyncguard.sim.accesses import HostMemory
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
@@ -26,6 +26,7 @@ from asyncguard.sim.places import (
     CPU,
     OPEN,
     PINNED,
+    bearer_of,
     device_of,
     mark_of,
     put_fresh,
@@ -64,7 +65,7 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         self._machine = machine
         self._costs = costs
         self._transfers = Transfers(machine, costs)
-        self._host = HostMemory(machine.races)
+        self._host = HostMemory(machine.races, bearer_of)
         self._below = below
         self._known: dict[Any, tuple[Operator, Watched | None]] = {}
 
@@ -126,17 +127,16 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
 
     def _leaves(self, op: Operator, device: Device | None, kwargs: dict[str, Any]) -> bool:
         """Whether a copy goes between the host and a device: who sends it looks at the memory."""
-        return device is not None or isinstance(self._machine.current.asked, Device) or (
-            getattr(kwargs.get("device"), "type", "cpu") == "cuda"
+        return (
+            device is not None
+            or isinstance(self._machine.current.asked, Device)
+            or (getattr(kwargs.get("device"), "type", "cpu") == "cuda")
         )
 
     def _use(self, op: Operator, pinned: list[tuple[int, Tensor]]) -> None:
         """The host uses tensors in pinned memory; raises CopyRace where a copy is at one."""
-        access = op.access
         for at, tensor in pinned:
-            writes = at in access.written or (access.writes_out and at >= len(op.arguments))
-            if writes or access.reads:
-                self._host.used(tensor, writes=writes)
+            self._host.operated(op.access, len(op.arguments), at, tensor)
 
     def _compute(self, op: Operator, device: Device | None, args: Any, kwargs: Any) -> Any:
         """Run it on the CPU; what the CPU refuses and CUDA would not is run another way."""

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import Access, access_of
 from asyncguard.sim import costs, kernels
-from asyncguard.sim.accesses import Access, access_of
 
 # Operators that take operands of several devices: which of them, by position; see also `_MIXES`.
 _HOST_OPERANDS: dict[str, tuple[int, ...]] = {
@@ -111,17 +111,15 @@ def describe(func: Any) -> Operator:
     # the result is an alias or a copy.
     aliases = any(result.alias_info is not None for result in schema.returns)
     parts = private.parts(func) if aliases and not writes else None
-    launches = name not in _WITHOUT_KERNEL and (makes or writes)
-    takes_device = any(argument.name == "device" for argument in schema.arguments)
     return Operator(
         name=name,
         run=private.runner(func),
         makes=makes or name in _PARTS,
-        takes_device=takes_device,
+        takes_device=any(argument.name == "device" for argument in schema.arguments),
         mixes=name.startswith(_MIXES),
         host_operands=_HOST_OPERANDS.get(name, ()) or _HOST_ONLY.get(name, ())[:1],
         host_result=_HOST_RESULTS.get(name),
-        launches=launches,
+        launches=name not in _WITHOUT_KERNEL and (makes or writes),
         flops=costs.flops_of(func),
         is_elementwise=torch.Tag.pointwise in func.tags,
         takes_numbers=torch.Tag.pointwise in func.tags or name in _TAKE_NUMBERS,
@@ -134,7 +132,7 @@ def describe(func: Any) -> Operator:
         refused=kernels.REFUSED.get(name.removeprefix("aten::"), ()),
         host_only=_HOST_ONLY.get(name),
         own_kernel=kernels.own_kernel(func) or parts,
-        access=access_of(func, name, launches, takes_device),
+        access=access_of(func),
     )
 
 
@@ -142,7 +140,7 @@ def _unknown(func: Any) -> Operator:
     """An operator of higher order: it runs as it is, and what it runs is seen by itself."""
     return Operator(
         str(func), func, True, False, True, (), None, False, None,
-        False, True, False, False, False, False, (), (), (), None, None, Access(False),
+        False, True, False, False, False, False, (), (), (), None, None, Access(),
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ of its operands (it takes those to be CPU tensors) is *open*: where it meets a d
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import keep
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
 
@@ -21,7 +21,6 @@ CPU = torch.device("cpu")
 OPEN = object()  # the mark of a storage of which it is not told yet
 PINNED = object()  # the mark of pinned host memory
 _MARK = "_asyncguard_place"
-_untrack = ctypes.pythonapi.PyObject_GC_UnTrack
 
 
 def mark_of(tensor: Any) -> Any:
@@ -75,20 +74,8 @@ def take_home(tensor: Any, mark: object = None) -> None:
 
 
 def set_mark(bearer: Any, mark: object) -> None:
-    """Mark a storage, or a tensor that has none.
-
-    The garbage collector shall not see the storage: in a cycle that is garbage, as `torch.save`
-    leaves one, it would take the mark from the storage of a tensor that lives on. (A mark leads to
-    no storage, so that nothing is kept by this.)
-    """
-    set_beside(bearer, _MARK, mark)
-
-
-def set_beside(bearer: Any, name: str, value: object) -> None:
-    """Let a storage, or a tensor that has none, keep something: see `set_mark`."""
-    setattr(bearer, name, value)
-    if not isinstance(bearer, Tensor):
-        _untrack(ctypes.py_object(bearer))
+    """Mark a storage, or a tensor that has none."""
+    keep(bearer, _MARK, mark)
 
 
 def storage_mark(storage: Any) -> Any:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-
 from asyncguard.model import AsyncguardError
-from asyncguard.runtime.races import CopyRace, Race, Tell
+from asyncguard.runtime.races import CopyRace, Race, Tell, warn
 
 WAYS = ("raise", "warn", "ignore")
 
@@ -14,13 +12,8 @@ def tell(how: str) -> Tell:
     """What is done with a race; raises AsyncguardError for a way that there is not."""
     if how not in WAYS:
         raise AsyncguardError(f"unknown way to tell of races: {how!r}; one of {', '.join(WAYS)}")
-    return {"raise": _raise, "warn": _warn, "ignore": lambda race: None}[how]
+    return {"raise": _raise, "warn": warn, "ignore": lambda race: None}[how]
 
 
 def _raise(race: Race) -> None:
     raise CopyRace(race.message)
-
-
-def _warn(race: Race) -> None:
-    place = race.used_at
-    warnings.warn_explicit(race.message, RuntimeWarning, place.path, place.line)

@@ -167,7 +167,7 @@ class Simulation:
             "host": machine.host,
             "cuda_calls": dict(sorted(calls.items())),
         }
-        found = [{**race.to_dict(), "count": n} for race, n in machine.races.found.items()]
+        found = machine.races.to_list()
         return replace(
             record,
             notes=(*record.notes, note),

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import HostMemory
 from asyncguard.runtime.patch import Place
-from asyncguard.sim.accesses import HostMemory
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.moves import moves
 from asyncguard.sim.operators import FILLS, elsewhere
-from asyncguard.sim.places import OPEN, PINNED, device_of, mark_of, put, take_home
+from asyncguard.sim.places import OPEN, PINNED, bearer_of, device_of, mark_of, put, take_home
 from asyncguard.sim.refusals import MissingAttribute
 from asyncguard.sim.transfers import Transfers
 
@@ -95,7 +95,7 @@ class _ToCopy(torch.autograd.Function):  # type: ignore[misc]
 def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     """What takes the place of torch.Tensor's own; it inherits those from C."""
     moving = moves(machine, mover)
-    made = {**_attributes(), **moving, **_host_access(HostMemory(machine.races))}
+    made = {**_attributes(), **moving, **_host_access(HostMemory(machine.races, bearer_of))}
     fills = {name: _filling(name, argument) for name, argument in FILLS.items()}
     # Parameters without a shape yet let these methods through by identity, and no other.
     allowed = [*private.shapeless_methods, *moving.values()]

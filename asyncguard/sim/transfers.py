@@ -6,10 +6,10 @@ from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapters.torch import transfers as rules
-from asyncguard.sim.accesses import HostMemory
+from asyncguard.runtime.adapters.torch.accesses import HostMemory
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
-from asyncguard.sim.places import PINNED, mark_of
+from asyncguard.sim.places import PINNED, bearer_of, mark_of
 
 
 class Transfers:
@@ -21,7 +21,7 @@ class Transfers:
     def __init__(self, machine: Machine, costs: Costs) -> None:
         self._machine = machine
         self._costs = costs
-        self._host = HostMemory(machine.races)
+        self._host = HostMemory(machine.races, bearer_of)
 
     def send(
         self,

@@ -30,10 +30,12 @@ from asyncguard.runtime.adapters.torch import ddp, selftest
 from asyncguard.runtime.adapters.torch import moves as copying
 from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
+from asyncguard.runtime.adapters.torch.racewatch import RaceWatch
 from asyncguard.runtime.boundaries import loading_hook
 from asyncguard.runtime.copies import Memory
 from asyncguard.runtime.hub import updated
 from asyncguard.runtime.probes import Args, Kwargs
+from asyncguard.runtime.races import Races, Tell
 from asyncguard.runtime.simulated import MARK, present
 from asyncguard.runtime.sites import Blocker
 
@@ -243,6 +245,12 @@ class Adapter(Base):
         operators = self._operators = self._operators or Operators(self)
         point = operators.point(func)
         return None if point is None else functools.partial(operators.watched, point)
+
+    def watch_races(self, tell: Tell) -> tuple[Races, Undo] | None:
+        """By an event behind each copy."""
+        watch = RaceWatch(tell)
+        watch.start()
+        return watch.races, watch.stop
 
     def loaded(self, module: str) -> None:
         """Have torch.compile leave the hooks' own frames alone, as it does torch's."""

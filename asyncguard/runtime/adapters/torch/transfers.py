@@ -32,6 +32,7 @@ PAGEABLE = "pageable"
 GAPPED = "gapped"
 UNPINNED = "unpinned destination"
 
+
 def upload_held(
     source: Tensor,
     target: Tensor | None = None,
