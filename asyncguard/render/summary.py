@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from asyncguard.model import STAND_IN, SiteStats, Suggestion, TraceRecord
+from asyncguard.render.races import races
 from asyncguard.render.words import count, duration, saving
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def summed(record: TraceRecord) -> Iterator[str]:
 def details(record: TraceRecord) -> Iterator[str]:
     """What happened outside of the steps, and to the device."""
     yield from _elsewhere(record)
+    yield from races(record)
     if record.gpu_stall_ns is not None:
         yield f"GPU idle time because of them: {duration(record.gpu_stall_ns)}"
 

@@ -45,7 +45,6 @@ class Probe:
         parts = _conditions(point, adapter, method, path)
         self.applies: Applies = _all(parts)  # whether the arguments meet the entry's conditions
         self._blockers: dict[str, Blocker] = {}
-        self._held: dict[tuple[str, str], Blocker] = {}  # by device, and why they hold the host
         unless = point.unless
         self._flag = unless.flag if unless is not None and unless.staged else ()
         # What a framework writes from the host itself goes into fresh arrays: nobody to wait for.
@@ -91,16 +90,9 @@ class Probe:
 
     def _blocker_of_copy(self, device: str, args: Args, kwargs: Kwargs) -> Blocker:
         """The blocker of a copy; of one that was told not to block, with the reason."""
-        if not (self._flag and _is_set(self._flag, args, kwargs)):
-            return self._blocker(device)
-        why = self._adapter.held(self._moves, self._path, args, kwargs)
-        if why is None:
-            return self._blocker(device)
-        blocker = self._held.get((device, why))
-        if blocker is None:
-            made = self._adapter.blocker(self._point, device, times=self._times, why=why)
-            blocker = self._held.setdefault((device, why), made)
-        return blocker
+        told = self._flag and _is_set(self._flag, args, kwargs)
+        why = self._adapter.held(self._moves, self._path, args, kwargs) if told else None
+        return self._blocker(device, why)
 
     def before(self, args: Args, kwargs: Kwargs) -> Blocker | None:
         """What the call will wait for; None where it does not block."""
@@ -168,8 +160,9 @@ class Probe:
                 pending += part
         return found
 
-    def _blocker(self, device: str) -> Blocker:
-        blocker = self._blockers.get(device)
+    def _blocker(self, device: str, why: str | None = None) -> Blocker:
+        key = device if why is None else f"{device}: {why}"
+        blocker = self._blockers.get(key)
         if blocker is None:
             each = self._value in _EACH
             made = self._adapter.blocker(
@@ -177,8 +170,9 @@ class Probe:
                 device,
                 users_only=self._writes_from_host,
                 times=functools.partial(self._read_of, device) if each else self._times,
+                why=why,
             )
-            blocker = self._blockers.setdefault(device, made)
+            blocker = self._blockers.setdefault(key, made)
         return blocker
 
     def _read_of(self, device: str, args: Args, kwargs: Kwargs) -> int:
@@ -269,8 +263,8 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool, path: str) -> 
 
 def _memory_tests(point: SyncPoint, adapter: Adapter, path: str) -> Iterator[Applies]:
     """What an entry's `unless` asks of memory on the host."""
-    assert point.unless is not None and point.runtime is not None
-    if point.unless.staged:
+    assert point.runtime is not None
+    if point.unless is not None and point.unless.staged:
         moves = point.runtime.moves
         yield lambda args, kwargs: adapter.held(moves, path, args, kwargs) is None
 

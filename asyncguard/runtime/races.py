@@ -3,10 +3,10 @@
 What is known to be done follows from waits alone, never from how long anything took:
 
 * A stream's work is done in the order in which it was enqueued.
-* An event is reached when all is done that its stream had when it was recorded. What is enqueued on
-  a stream that was told to wait for an event comes after it.
-* The host knows of what it waited for: an event, a stream, a device; or of an event or a stream that
-  it asked, and that said it was done. What is enqueued from then on comes after that.
+* An event is reached when all is done that its stream had when it was recorded. What is enqueued
+  on a stream that was told to wait for an event comes after it.
+* The host knows of what it waited for: an event, a stream, a device; or of an event or a stream
+  that it asked, and that said it was done. What is enqueued from then on comes after that.
 
 Threads of the host count as one: how they wait for each other is not seen.
 """
@@ -41,7 +41,6 @@ class Order:
 
     def enqueue(self, stream: Stream) -> int:
         """A copy is enqueued; return its number, from 1 on each stream."""
-        _learn(self._before(stream), self._host)
         number = self._ends[stream] = self._ends.get(stream, 0) + 1
         return number
 
@@ -236,10 +235,9 @@ class Races:
         self, flight: Flight, touches: Touches, *, writes: bool, by: Stream | None
     ) -> Iterator[Copy]:
         for copy in flight.copies:
-            conflicts = writes or copy.fills
-            if conflicts and not self.order.is_known(copy.stream, copy.number, by):
-                if touches(copy.low, copy.high):
-                    yield copy
+            is_done = self.order.is_known(copy.stream, copy.number, by)
+            if (writes or copy.fills) and not is_done and touches(copy.low, copy.high):
+                yield copy
 
     def _pending(self, flight: Flight) -> Iterable[Copy]:
         known = self.order.is_known

@@ -222,6 +222,10 @@ class Machine:
         self.races.order.wait(mark)
         self._wait(lambda who, back: self.timeline.wait_event(event, who, return_ns=back))
 
+    def wait_for_nothing(self) -> None:
+        """The host asks for a wait, and there is nothing to wait for."""
+        self._wait(lambda who, back: 0)
+
     def wait_device(self, index: int | None = None, owner: object = None) -> None:
         """The host waits for all streams of a device."""
         at = self.current.device if index is None else index

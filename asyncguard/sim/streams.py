@@ -73,7 +73,9 @@ class Event:
 
     def synchronize(self) -> None:
         """Wait until the device has come here."""
-        if self._at is not None:
+        if self._at is None:  # never recorded
+            self._machine.wait_for_nothing()
+        else:
             self._machine.wait_event(self._at, self._mark)
 
     def ipc_handle(self) -> bytes:

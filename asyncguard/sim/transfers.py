@@ -94,7 +94,7 @@ def _is_sent_itself(source: Tensor, target: Tensor, non_blocking: bool) -> bool:
     if rules.are_alike(source, target) and source.dtype == target.dtype:
         return True
     same = non_blocking or source.dtype == target.dtype
-    return same and source.shape == target.shape and source.is_contiguous()
+    return bool(same and source.shape == target.shape and source.is_contiguous())
 
 
 def _nbytes(tensor: Tensor) -> int:

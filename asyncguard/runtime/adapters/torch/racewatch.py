@@ -1,8 +1,8 @@
 """Races of asynchronous copies on a real device: asked of an event behind each copy.
 
-Host memory that is used while the event behind its copy has not been reached is a race, whatever the
-program waited for. The reverse is not told: a copy that was done in time may have been so by luck,
-which the simulated device sees.
+Host memory that is used while the event behind its copy has not been reached is a race, whatever
+the program waited for. The reverse is not told: a copy that was done in time may have been so by
+luck, which the simulated device sees.
 """
 
 from __future__ import annotations
@@ -168,7 +168,11 @@ class RaceWatch:
         self._record = record
         self._mode = _Reads(self._memory)
         filling = functools.partial(self._copying, in_place=True)
-        makers = {"to": self._copying, "cuda": self._copying, "copy_": filling}
+        makers: dict[str, takeover.Make] = {
+            "to": self._copying,
+            "cuda": self._copying,
+            "copy_": filling,
+        }
         makers |= dict.fromkeys(_READS, self._reading)
         self._hooks = takeover.Batch(
             takeover.Hold(takeover.target(getattr(Tensor, name)), takeover.Layer(make))
@@ -193,9 +197,10 @@ class RaceWatch:
         def hook(*args: Any, **kwargs: Any) -> Any:
             try:
                 result = original(*args, **kwargs)
-                if True in args or kwargs.get("non_blocking"):
+                if kwargs.get("non_blocking") or any(each is True for each in args):
                     source = _source(args, kwargs) if in_place else args[0]
-                    self._guarded(self._copied, source, result, in_place)
+                    target = args[0] if in_place else result
+                    self._guarded(self._copied, source, target, in_place)
                 return result
             except BaseException as error:
                 forget_this_frame(error)

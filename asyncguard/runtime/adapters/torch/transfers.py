@@ -24,9 +24,9 @@ __all__ = [
     "upload_held",
 ]  # fmt: skip
 
-# CUDA's programming guide lists uploads of at most so many bytes among what does not hold the host.
-# Above it the documentation says that the driver "may" wait. (An H200 with CUDA 13.0 was not held by
-# 1 MiB and was by 4 MiB; none in between was tried, and no program can rely on that.)
+# CUDA's programming guide lists uploads of at most so many bytes among what does not hold the host;
+# of more, the documentation says that the driver "may" wait. (An H200 with CUDA 13.0 was not held
+# by 1 MiB and was by 4 MiB; none in between was tried, and no program can rely on that.)
 STAGED_BYTES = 64 << 10
 PAGEABLE = "pageable"
 GAPPED = "gapped"
