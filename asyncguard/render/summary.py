@@ -45,9 +45,9 @@ def in_order(record: TraceRecord) -> list[SiteStats]:
 
 
 WHY = {
-    "pageable": "the source is pageable memory",
-    "gapped": "the host's side is pinned, but not one block of memory",
-    "unpinned destination": "the destination is not pinned",
+    "pageable": "the source is pageable memory: copy from a pinned buffer",
+    "gapped": "the host's side is pinned, but not one block of memory: make it one",
+    "unpinned destination": "the destination is not pinned: make it with pin_memory=True",
 }
 
 

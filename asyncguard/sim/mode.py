@@ -7,7 +7,7 @@ It runs on the CPU as it would without us, on plain tensors, so results are the 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -38,6 +38,7 @@ from asyncguard.sim.transfers import Transfers
 Below = Callable[[Any], "Watched | None"]  # an overload -> who reports its waits
 Watched = Callable[..., Any]
 _DEFAULT = torch.Tensor.__torch_dispatch__
+_EACH_COPY = "aten::_foreach_copy_"
 _COPIES = frozenset({"aten::copy_", "aten::copy", "aten::_to_copy"})
 
 
@@ -99,7 +100,9 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
     def _run(self, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = _locate(op, args, kwargs)
         device = found.device
-        if found.pinned and not (op.name in _COPIES and self._leaves(op, device, kwargs)):
+        if op.name == _EACH_COPY and device is not None and _is_between(*args[:2]):
+            return self._copy_each(*args, **kwargs)
+        if found.pinned and not (op.name in _COPIES and self._leaves(device, kwargs)):
             self._use(op, found.pinned)
         if op.takes_device:
             return self._make(op, found, args, kwargs)
@@ -125,7 +128,15 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         self._take_time(op, device, args, kwargs, result)
         return result
 
-    def _leaves(self, op: Operator, device: Device | None, kwargs: dict[str, Any]) -> bool:
+    def _copy_each(
+        self, targets: Sequence[Tensor], sources: Sequence[Tensor], non_blocking: bool = False
+    ) -> None:
+        """Copies of lists go one by one between the host and devices, as in CUDA's slow path."""
+        with self:
+            for target, source in zip(targets, sources, strict=True):
+                target.copy_(source, non_blocking)
+
+    def _leaves(self, device: Device | None, kwargs: dict[str, Any]) -> bool:
         """Whether a copy goes between the host and a device: who sends it looks at the memory."""
         return (
             device is not None
@@ -293,6 +304,12 @@ def _look(found: Operands, op: Operator, at: int, tensor: Tensor) -> None:
             found.pinned.append((at, tensor))
         if found.odd < 0 and at not in op.host_operands and not _is_number(op, at, tensor):
             found.odd = at
+
+
+def _is_between(targets: Sequence[Tensor], sources: Sequence[Tensor]) -> bool:
+    """Whether copies of lists go between the host and devices, or between devices."""
+    pairs = zip(targets, sources, strict=False)
+    return any(device_of(target) is not device_of(source) for target, source in pairs)
 
 
 def _is_number(op: Operator, at: int, tensor: Tensor) -> bool:

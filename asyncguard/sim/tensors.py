@@ -205,6 +205,13 @@ def _host_access(memory: HostMemory) -> dict[str, Any]:
         memory.used(self, writes=False)  # no operator reads it
         return _BASE.tolist(self)
 
+    own_reduce = Tensor.__reduce_ex__
+
+    @functools.wraps(own_reduce)
+    def reduce(self: Tensor, protocol: Any) -> Any:
+        memory.used(self, writes=False)  # to be saved or sent
+        return own_reduce(self, protocol)
+
     def interface(self: Tensor) -> Any:
         if device_of(self) is not None:
             raise MissingAttribute("torch.Tensor.__cuda_array_interface__")
@@ -216,6 +223,7 @@ def _host_access(memory: HostMemory) -> dict[str, Any]:
     return {
         "numpy": numpy,
         "tolist": tolist,
+        "__reduce_ex__": reduce,
         **{
             name: _of_host(f"torch.Tensor.{name}", vars(Tensor)[name])
             for name in ("__dlpack__", "__dlpack_device__")

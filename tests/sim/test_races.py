@@ -6,11 +6,15 @@ that come after it for certain, and calls a use a race where no path leads to it
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +23,7 @@ import asyncguard
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.races import CopyRace, touches
 from tests.frameworks import require
+from tests.sim.rows import wrong
 
 torch = require("torch")
 STREAMS, EVENTS, PARTS, BUFFERS = 3, 3, 3, 2
@@ -101,11 +106,11 @@ class Search:
         return False
 
     def uses(self, step: int, node: int, buffer: int, part: int, writes: bool) -> None:
-        for copy, its_buffer, its_part, fills in self.copies:
+        for before, its_buffer, its_part, fills in self.copies:
             apart = PARTS not in (part, its_part) and part != its_part
-            if copy == node or its_buffer != buffer or apart or not (writes or fills):
+            if before == node or its_buffer != buffer or apart or not (writes or fills):
                 continue
-            if not self.comes_before(copy, node):
+            if not self.comes_before(before, node):
                 self.races.add((step, "ASG404" if fills else "ASG405"))
 
     def run(self, step: int, it: Do, answered: bool) -> None:
@@ -291,6 +296,61 @@ def test_what_an_event_or_a_stream_says_of_itself_is_known() -> None:
             assert asked.query()
             held.sum()
     assert list(simulation.machine.races.found.values()) == [2]  # one a turn, at one line
+
+
+READS: dict[str, Callable[[Any], Any]] = {
+    "numpy": lambda h: h.numpy(),
+    "np.asarray": np.asarray,
+    "tolist": lambda h: h.tolist(),
+    "an element": lambda h: float(h[3]),
+    "text": str,
+    "format": lambda h: f"{h[0]:.2f}",
+    "iteration": lambda h: [part + 1 for part in h],
+    "clone": lambda h: h.clone(),
+    "another dtype": lambda h: h.to(torch.float64),
+    "join": lambda h: torch.cat([h, torch.ones(2)]),
+    "new tensor": lambda h: torch.tensor(h),
+    "deep copy": copy.deepcopy,
+    "pickle": pickle.dumps,
+    "saved": lambda h: torch.save({"h": h}, io.BytesIO()),
+    "storage": lambda h: h.untyped_storage().tolist(),
+    "comparison": lambda h: torch.equal(h, torch.ones(8)),
+}
+NO_READS: dict[str, Callable[[Any], Any]] = {
+    "views": lambda h: h.view(2, 4)[1:].t().detach(),
+    "figures": lambda h: (h.shape, h.stride(), h.dtype, h.is_pinned(), h.data_ptr(), h.nbytes),
+    "tensors like it": lambda h: (torch.empty_like(h), torch.zeros_like(h), h.new_ones(3)),
+    "pinned again": lambda h: h.pin_memory(),
+    "uploaded on the same stream": lambda h: h.to("cuda", non_blocking=True),
+    "filled again on the same stream": lambda h: h.copy_(
+        torch.ones(8, device="cuda"), non_blocking=True
+    ),
+}
+
+
+def test_whatever_reads_a_tensor_is_a_read_and_nothing_else() -> None:
+    def agrees(name: str) -> None:
+        with asyncguard.simulate_cuda():
+            held = torch.ones(8, device="cuda").to("cpu", non_blocking=True)
+            if name in NO_READS:
+                NO_READS[name](held)
+                return
+            with pytest.raises(CopyRace, match="ASG404"):
+                READS[name](held)
+
+    assert not wrong({**READS, **NO_READS}, agrees)
+
+
+def test_copies_of_lists_are_copies() -> None:
+    with asyncguard.simulate_cuda(), asyncguard.trace() as trace:
+        sources = [torch.ones(8, device="cuda") for _ in range(2)]
+        targets = [torch.empty(8, pin_memory=True) for _ in range(2)]
+        torch._foreach_copy_(targets, sources, non_blocking=True)
+        with pytest.raises(CopyRace):
+            targets[1].sum()
+        assert trace.total_syncs == 0
+        torch._foreach_copy_(targets, sources)
+        assert targets[1].sum() == 8
 
 
 def test_threads_are_one_host() -> None:

@@ -92,6 +92,12 @@ class HostMemory:
         if flight is not None and flight.copies:
             self.races.used(flight, lambda low, high: _touches(tensor, low, high), writes=writes)
 
+    def used_whole(self, storage: Any) -> None:
+        """The host reads a whole storage."""
+        flight = getattr(storage, _FLIGHT, None)
+        if flight is not None and flight.copies:
+            self.races.used(flight, lambda low, high: True, writes=False)
+
     def copied(self, tensor: Tensor, stream: object, *, fills: bool, name: str) -> None:
         """A copy in flight uses the tensor, which is one block of pinned memory."""
         bearer = self._bearer_of(tensor)
