@@ -122,8 +122,9 @@ class Probe:
         """The accelerator of an index: a table on the host waits for it, too."""
         index = args[1] if len(args) > 1 else None
         for part in index if isinstance(index, tuple) else (index,):
-            if type(part) not in NUMBERS and self._adapter.device_of(part) not in (None, STAND_IN):
-                return self._adapter.device_of(part)
+            device = None if type(part) in NUMBERS else self._adapter.device_of(part)
+            if device is not None and device != STAND_IN:
+                return device
         return None
 
     def _device_within(self, value: Any) -> str | None:
