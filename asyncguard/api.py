@@ -295,6 +295,7 @@ def trace(
     cross_check: bool = False,
     ranges: Ranges | None = None,
     own: Iterable[str] = (),
+    races: bool = False,
     schedule: Schedule | None = None,
     on_record: Callable[[Trace], object] | None = None,
     clock: Callable[[], int] = time.perf_counter_ns,
@@ -326,6 +327,11 @@ def trace(
                 to show. None: nothing, which costs nothing.
     own:        installed packages to take for your own code, named as they are imported: waits
                 inside are charged to their lines, in every trace that runs meanwhile.
+    races:      torch on CUDA: whether to ask, where host memory is used, if the asynchronous copies
+                that read or fill it are done, by an event behind each. What is not done is warned
+                of (RuntimeWarning), and listed in the trace. A copy that was done by luck is not
+                found: that takes `simulate_cuda`, which always looks. Uses are seen in the thread
+                that starts the trace. It costs a look at every operator.
     schedule:   `asyncguard.Schedule(wait=100, active=20, repeat=3)`: the steps to record; between
                 them nothing is recorded, and `warmup` is the schedule's.
     on_record:  called with the trace of each of its cycles; the trace itself shows the last one.
@@ -344,6 +350,7 @@ def trace(
         cross_check=cross_check,
         ranges=ranges,
         own=own,
+        races=races,
         clock=clock,
     )
     if schedule is None:

@@ -240,8 +240,8 @@ class SiteStats:
     steps: int = 0  # in how many steps it waited; 0 where that is not known
     steady_visits: int = 0  # in how many of the steps that `steady_count` is of it waited
     steady_most: int = 0  # how often at most in one of those; both 0 where that is not known
-    # The whole time of calls that do more than wait; None where they did nothing else.
-    inclusive_ns: int | None = None
+    inclusive_ns: int | None = None  # the whole time of calls that do more than wait, if they do
+    why: str | None = None  # a copy waited that was told not to block: "pageable", "gapped", ...
 
     @property
     def place(self) -> str:
@@ -328,9 +328,7 @@ class TraceRecord:
     frameworks: Mapping[str, str] = field(default_factory=dict)  # name -> version
     notes: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
-    # How the figures came about: "measured" on a device, "modelled" by a simulated one, or
-    # "stand-in", where the CPU was taken for a device; "" where that is not known.
-    basis: str = ""
+    basis: str = ""  # of figures: "measured", "modelled" (simulated), "stand-in" (the CPU) or ""
     device: str = ""  # what the program waited for, in words
     timeline: tuple[TimelineEvent, ...] = ()  # the newest events only, where one was asked for
     # path -> line number -> text, around the sites that cost most, as they read during the run

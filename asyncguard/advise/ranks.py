@@ -344,7 +344,7 @@ def _plain(site: SiteStats) -> SiteStats:
     """What a site is, without figures."""
     return SiteStats(
         site.path, site.line, site.function, site.api, site.framework, site.kind, 0, 0,
-        source=site.source, device=site.device, library=site.library[:1],
+        source=site.source, device=site.device, library=site.library[:1], why=site.why,
     )  # fmt: skip
 
 

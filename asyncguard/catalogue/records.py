@@ -50,8 +50,9 @@ class Condition(NamedTuple):
     argument_not_in: tuple[str, ...] = ()  # no argument is; patterns allowed: "torch.float*"
     flag: tuple[str, ...] = ()  # as keyword_true; by position, the first of True and False is it
     made_with: tuple[str, ...] = ()  # an argument was made with one of these keywords true
-    pinned: bool = False  # what the method is called on is page-locked (seen by the runtime only)
-    staged: bool = False  # what is sent is page-locked, or so small that the driver takes a copy
+    # The host's side of a copy is page-locked and one block, or what is sent is so small that the
+    # driver takes a copy of it (seen by the runtime only).
+    staged: bool = False
 
 
 class Source(NamedTuple):

@@ -81,6 +81,16 @@ def add(commands: Any) -> None:
         help="host time of each operator: as the profile says (default), or as measured here",
     )  # fmt: skip
     parser.add_argument(
+        "--sim-races", choices=("raise", "warn", "ignore"), default="raise",
+        help="with --sim, where host memory is used while an asynchronous copy may still use it: "
+        "raise an error (default), warn, or only list it in the trace",
+    )  # fmt: skip
+    parser.add_argument(
+        "--races", action="store_true",
+        help="on a GPU: warn where host memory is used before an asynchronous copy is done with it "
+        "(looks at every operator)",
+    )  # fmt: skip
+    parser.add_argument(
         "--ranges", choices=("record_function", "nvtx"),
         help="mark each wait as a range for torch's profiler or NVTX",
     )  # fmt: skip
@@ -121,7 +131,8 @@ def run(arguments: argparse.Namespace) -> int:
     simulated = contextlib.ExitStack()
     if arguments.sim is not None:
         profile, devices = profile_of(arguments.sim), arguments.sim_devices
-        simulated.enter_context(simulate_cuda(profile, devices, host=arguments.sim_host))
+        ways = {"host": arguments.sim_host, "races": arguments.sim_races}
+        simulated.enter_context(simulate_cuda(profile, devices, **ways))
     session = Session(
         command=target.command,
         timeline=arguments.timeline,
@@ -131,6 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
         ranges=arguments.ranges,
         lines=arguments.lines,
         own=arguments.own,
+        races=arguments.races,
     )
     after = None if arguments.quiet else _show_saved
     return launch.run(

@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise AsyncguardError("--branch and --in-place: choose one")
     if arguments.timeout is not None and not arguments.timeout > 0:
         raise AsyncguardError(f"--timeout {arguments.timeout:g}: name more than 0 seconds")
-    options = ("--sim", arguments.sim) if arguments.sim else ()
+    options = ("--sim", arguments.sim, "--sim-races", "warn") if arguments.sim else ()
     request = Request(
         tuple(program), options, arguments.unsafe_fixes, arguments.branch, arguments.in_place,
         arguments.keep, arguments.timeout, tuple(arguments.exclude),
@@ -116,6 +116,7 @@ def _left(found: Tuned) -> Iterator[str]:
 def _comparison(found: Tuned) -> Iterator[str]:
     """Show the outputs and the figures of both runs."""
     from asyncguard.render.difference import expectation, total_rows
+    from asyncguard.render.races import races
 
     if found.after is None or found.difference is None or found.outputs is None:
         return
@@ -123,6 +124,9 @@ def _comparison(found: Tuned) -> Iterator[str]:
     if found.before.status != found.after.status:
         yield f"exit status {found.before.status} -> {found.after.status}"
     yield from _outputs(found.outputs, found.prints_the_same)
+    if found.new_races:
+        yield "Refused: with the repairs, host memory is used while a copy may still use it"
+        yield from (f"  {told}" for told in races(found.after.record))
     for name, before, after, change in total_rows(found.difference):
         yield f"{name}: {before} -> {after} ({change})"
     if told := expectation(found.difference):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from asyncguard.model import STAND_IN, SiteStats, Suggestion, TraceRecord
 from asyncguard.render.breaks import break_totals
+from asyncguard.render.races import races
 from asyncguard.render.words import count, duration, saving
 
 if TYPE_CHECKING:
@@ -44,11 +45,21 @@ def in_order(record: TraceRecord) -> list[SiteStats]:
     return sorted(record.sites, key=lambda site: not site.steady_count)
 
 
+WHY = {
+    "pageable": "the source is pageable memory: copy from a pinned buffer",
+    "gapped": "the host's side is pinned, but not one block of memory: make it one",
+    "unpinned destination": "the destination is not pinned: make it with pin_memory=True",
+}
+
+
 def beside(site: SiteStats) -> str:
-    """What calls that do more than wait took in all; nothing of others."""
-    if site.inclusive_ns is None or not is_timed(site):
-        return ""
-    return f"the calls took {duration(site.inclusive_ns)} in all"
+    """What is to be said of few waits: why a copy blocked, what calls that do more took in all."""
+    parts = []
+    if site.why is not None:
+        parts.append(f"non_blocking=True blocks all the same: {WHY.get(site.why, site.why)}")
+    if site.inclusive_ns is not None and is_timed(site):
+        parts.append(f"the calls took {duration(site.inclusive_ns)} in all")
+    return "; ".join(parts)
 
 
 def totals(record: TraceRecord) -> Iterator[str]:
@@ -74,6 +85,7 @@ def summed(record: TraceRecord) -> Iterator[str]:
 def details(record: TraceRecord) -> Iterator[str]:
     """What happened outside of the steps, and to the device."""
     yield from _elsewhere(record)
+    yield from races(record)
     if record.gpu_stall_ns is not None:
         yield f"GPU idle time because of them: {duration(record.gpu_stall_ns)}"
     yield from break_totals(record)

@@ -78,7 +78,7 @@ def _row(record: TraceRecord, site: SiteStats) -> tuple[str, ...]:
 _FIELDS = (
     "path", "line", "function", "api", "framework", "kind", "device", "thread", "count",
     "steady_count", "cpu_stall_ns", "steady_stall_ns", "max_stall_ns", "gpu_stall_ns", "first_step",
-    "last_step", "allowed", "source",
+    "last_step", "allowed", "why", "source",
 )  # fmt: skip
 
 

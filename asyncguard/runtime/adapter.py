@@ -18,6 +18,7 @@ from typing import Any
 from asyncguard.catalogue import Framework, SyncPoint
 from asyncguard.model import STAND_IN
 from asyncguard.runtime.copies import Copies, Memory
+from asyncguard.runtime.races import Races, Tell
 from asyncguard.runtime.sites import Blocker
 
 HOST = "cpu"  # itself, not in a device's stead
@@ -72,13 +73,14 @@ class Adapter:
         """Whether values are made on another device than usual where the call names none."""
         return False
 
-    def is_pinned(self, value: Any) -> bool:
-        """Whether a value in host memory is page-locked, so that copies need not wait for it."""
-        return False
+    def held(
+        self, moves: str, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> str | None:
+        """Why a copy that is told not to block holds the host all the same; None: it does not.
 
-    def is_staged(self, value: Any) -> bool:
-        """Whether a value may be sent without a wait: it is page-locked, or small."""
-        return True
+        moves: "upload" or "download"; path: by which it is called.
+        """
+        return None
 
     # Types of what calls are given beside values and numbers: it is none and holds none.
     plain: frozenset[type] = frozenset()
@@ -89,10 +91,11 @@ class Adapter:
         device: str,
         users_only: bool = False,
         times: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None,
+        why: str | None = None,
     ) -> Blocker:
         """One API of this framework on one device; `users_only`: its own calls never count.
 
-        `times`: how often a call waits, where that is not once.
+        `times`: how often a call waits, where that is not once. `why`: see `held`.
         """
         internals = self.framework.blocking_internals
         stand_in = device == STAND_IN
@@ -108,6 +111,7 @@ class Adapter:
             internals=internals or (),
             loads_data=self.loads_data if stand_in else None,
             times=times,
+            why=why,
         )
 
     def quick_judge(self, known: Mapping[str, Blocker]) -> Judge:
@@ -198,6 +202,13 @@ class Adapter:
         """See also what happens below Python, in the calling thread, until undone there.
 
         None where the framework has no such means.
+        """
+        return None
+
+    def watch_races(self, tell: Tell) -> tuple[Races, Undo] | None:
+        """Watch host memory that copies in flight use, until undone in the calling thread.
+
+        tell: what is done with a race. None where the framework has no such copies.
         """
         return None
 

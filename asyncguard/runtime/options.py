@@ -35,6 +35,8 @@ class Options:
     ranges:     "record_function" or "nvtx": ranges round the waits, for other profilers.
     lines:      whether to record which lines of the user's own files run.
     own:        packages, named as they are imported, whose lines are the user's own.
+    races:      whether to ask, where host memory is used, if the copies in flight that use it are
+                done: copies in all threads, uses in the thread that starts the trace.
     clock:      returns nanoseconds; within `simulate_cuda` the default is its virtual clock.
     """
 
@@ -48,6 +50,7 @@ class Options:
     ranges: Ranges | None = None
     lines: bool = False
     own: Iterable[str] = ()
+    races: bool = False
     clock: Callable[[], int] = time.perf_counter_ns
 
     def __post_init__(self) -> None:

@@ -42,13 +42,16 @@ class Probe:
         self._times = adapter.times_of(point, path)
         self._path = path
         self._pick = _picker(point, method)
-        parts = _conditions(point, adapter, method)
+        parts = _conditions(point, adapter, method, path)
         self.applies: Applies = _all(parts)  # whether the arguments meet the entry's conditions
         self._blockers: dict[str, Blocker] = {}
+        unless = point.unless
+        self._flag = unless.flag if unless is not None and unless.staged else ()
         # What a framework writes from the host itself goes into fresh arrays: nobody to wait for.
         operators = _operators(point)
         self._writes_from_host = "host-write" in operators
         self._indexes = "index-upload" in operators
+        self._reads_index = "scalar-index" in operators
         self.late = bool(runtime.moves) or runtime.value == "result"
         # From which argument on all that are plain numbers mean no wait; None: they tell nothing.
         self.numbers_from: int | None = None
@@ -83,7 +86,13 @@ class Probe:
         start, end = (source, target) if self._moves == "download" else (target, source)
         if start is None or start == STAND_IN or (end is not None and end != STAND_IN):
             return None
-        return self._blocker(start)
+        return self._blocker_of_copy(start, args, kwargs)
+
+    def _blocker_of_copy(self, device: str, args: Args, kwargs: Kwargs) -> Blocker:
+        """The blocker of a copy; of one that was told not to block, with the reason."""
+        told = self._flag and _is_set(self._flag, args, kwargs)
+        why = self._adapter.held(self._moves, self._path, args, kwargs) if told else None
+        return self._blocker(device, why)
 
     def before(self, args: Args, kwargs: Kwargs) -> Blocker | None:
         """What the call will wait for; None where it does not block."""
@@ -103,9 +112,20 @@ class Probe:
         thorough = self._value in ("contents", "number")
         within = self._device_of_all if thorough else self._device_within
         device = within(picked)
+        if self._reads_index and device == STAND_IN:
+            device = self._device_of_index(args) or device
         if self._value == "cpu_argument":
             device = HOST if device == STAND_IN else None
         return None if device is None else self._blocker(device)
+
+    def _device_of_index(self, args: Args) -> str | None:
+        """The accelerator of an index: a table on the host waits for it, too."""
+        index = args[1] if len(args) > 1 else None
+        for part in index if isinstance(index, tuple) else (index,):
+            device = None if type(part) in NUMBERS else self._adapter.device_of(part)
+            if device is not None and device != STAND_IN:
+                return device
+        return None
 
     def _device_within(self, value: Any) -> str | None:
         """The device of a value, or of the first device value in a list, tuple or dict."""
@@ -141,8 +161,9 @@ class Probe:
                 pending += part
         return found
 
-    def _blocker(self, device: str) -> Blocker:
-        blocker = self._blockers.get(device)
+    def _blocker(self, device: str, why: str | None = None) -> Blocker:
+        key = device if why is None else f"{device}: {why}"
+        blocker = self._blockers.get(key)
         if blocker is None:
             each = self._value in _EACH
             made = self._adapter.blocker(
@@ -150,8 +171,9 @@ class Probe:
                 device,
                 users_only=self._writes_from_host,
                 times=functools.partial(self._read_of, device) if each else self._times,
+                why=why,
             )
-            blocker = self._blockers.setdefault(device, made)
+            blocker = self._blockers.setdefault(key, made)
         return blocker
 
     def _read_of(self, device: str, args: Args, kwargs: Kwargs) -> int:
@@ -216,7 +238,7 @@ def _pick_listed(point: SyncPoint, method: bool) -> Pick:
     ]
 
 
-def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Applies, ...]:
+def _conditions(point: SyncPoint, adapter: Adapter, method: bool, path: str) -> tuple[Applies, ...]:
     """All of the entry's conditions; none where it always blocks, or the adapter decides."""
     assert point.runtime is not None
     if point.runtime.value == "call":
@@ -229,7 +251,7 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     if point.when is not None:
         parts.append(condition(point.when, skip, devices, adapter.is_device_set))
     if point.unless is not None:
-        met = _all((condition(point.unless, skip, devices), *_memory_tests(point, adapter, method)))
+        met = _all((condition(point.unless, skip, devices), *_memory_tests(point, adapter, path)))
         parts.append(lambda args, kwargs: not met(args, kwargs))
     if point.runtime.value == "second_argument":
         parts.append(lambda args, kwargs: bool(getattr(args[skip + 1], "ndim", 0)))
@@ -240,19 +262,12 @@ def _conditions(point: SyncPoint, adapter: Adapter, method: bool) -> tuple[Appli
     return tuple(parts)
 
 
-def _memory_tests(point: SyncPoint, adapter: Adapter, method: bool) -> Iterator[Applies]:
+def _memory_tests(point: SyncPoint, adapter: Adapter, path: str) -> Iterator[Applies]:
     """What an entry's `unless` asks of memory on the host."""
-    assert point.unless is not None
-    if point.unless.pinned:
-        yield lambda args, kwargs: adapter.is_pinned(args[0])
-    if point.unless.staged:
-        pick = _picker(point, method)
-
-        def is_staged(args: Args, kwargs: Kwargs) -> bool:
-            sent = pick(args, kwargs)
-            return all(map(adapter.is_staged, sent if isinstance(sent, list) else (sent,)))
-
-        yield is_staged
+    assert point.runtime is not None
+    if point.unless is not None and point.unless.staged:
+        moves = point.runtime.moves
+        yield lambda args, kwargs: adapter.held(moves, path, args, kwargs) is None
 
 
 def _operators(point: SyncPoint) -> frozenset[str]:

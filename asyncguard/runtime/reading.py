@@ -152,6 +152,7 @@ def _site(
         steady_visits=cell.visits,
         steady_most=cell.most,
         inclusive_ns=cell.stall + cell.beside if cell.beside else None,
+        why=blocker.why,
     )
 
 

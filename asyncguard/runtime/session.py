@@ -28,6 +28,7 @@ from asyncguard.runtime.lines import Lines
 from asyncguard.runtime.options import Options
 from asyncguard.runtime.overlap import Overlap
 from asyncguard.runtime.owned import Owned
+from asyncguard.runtime.racereports import RaceReports
 from asyncguard.runtime.ranges import Ranges
 from asyncguard.runtime.recorder import Figures, Reading, Recorder, Totals
 from asyncguard.runtime.registry import registry
@@ -93,6 +94,8 @@ class Session:
         self._device = DeviceTimes(recorder, finders(times), clock) if times else None
         self._overlap = Overlap(recorder, options.warmup) if timeline else None
         self._ranges = Ranges(options.ranges) if options.ranges else None
+        # The simulated device looks for them all the time.
+        self._races = RaceReports() if options.races and self._model is None else None
         self._cross_check = CrossCheck(recorder, clock) if options.cross_check else None
 
     @property
@@ -142,6 +145,9 @@ class Session:
         if self._options.depth == "full":
             self._thread = threading.get_ident()
             undo(registry.each(self._deepen))
+        if self._races is not None:
+            undo(self._races.stop)
+            self._races.start()
         if self._lines is not None:
             self._lines.start()
             undo(self._lines.stop)
@@ -224,6 +230,7 @@ class Session:
             self._lines,
             self._ranges,
             self._breaks,
+            self._races,
         ):
             record = part.annotate(record) if part is not None else record
         if self._options.depth == "full" and not self._went_deep:

@@ -100,12 +100,12 @@ class Blocker:
     `stand_in` says that the device is the CPU in an accelerator's stead. With `users_only` the
     framework's own calls are not the user's waits, except those in `internals` (module names).
     Below a frame that `loads_data` nobody waits. `times` says how often a call waits, where that is
-    not once.
+    not once. `why` is the reason why a copy waits that was told not to.
     """
 
     __slots__ = (
         "__weakref__", "cache", "device", "internals", "is_collective", "loads_data",
-        "on_accelerator", "point", "sites", "stand_in", "times", "users_only",
+        "on_accelerator", "point", "sites", "stand_in", "times", "users_only", "why",
     )  # fmt: skip
 
     def __init__(
@@ -118,6 +118,7 @@ class Blocker:
         internals: tuple[str, ...] = (),
         loads_data: Callable[[FrameType], bool] | None = None,
         times: Callable[[tuple[Any, ...], dict[str, Any]], int] | None = None,
+        why: str | None = None,
     ) -> None:
         self.point = point
         self.is_collective = point.waits_for == "ranks"
@@ -128,6 +129,7 @@ class Blocker:
         self.internals = internals
         self.loads_data = loads_data
         self.times = times
+        self.why = why
         # (path, function) -> line, with the innermost frame of a library where there is one -> site
         self.sites: dict[tuple[str, str], dict[int | tuple[int, str], Site]] = {}
         # (id(code), f_lasti) of the caller -> the site, and how it was reached the last time

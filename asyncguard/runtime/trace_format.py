@@ -82,6 +82,10 @@ class Extra(TypedDict, total=False):
     graph_breaks: Annotated[
         list[StoredBreak], Meta(description="of torch.compile, as dynamo found them")
     ]
+    races: Annotated[
+        list[dict[str, Any]],
+        Meta(description="host memory that was used while a copy might still use it"),
+    ]
     cross_check: Annotated[dict[str, Any], Meta(description="waits that torch itself reported")]
 
 
@@ -124,6 +128,8 @@ ABOUT: dict[type[Any], dict[str, str]] = {
         "steady_most": "the most waits in one of those",
         "inclusive_ns": "the whole time of calls that do more than wait; null where they do not",
         "allowed": "the reason given to `allow_syncs`",
+        "why": "of a copy that waited although it was told not to block: pageable, gapped or "
+        "unpinned destination",
     },
     TimelineEvent: {
         "kind": "step, wait, enqueue, run or idle",

@@ -20,7 +20,7 @@ class _Beginning:
     """Read by another process, it begins the simulation of a machine like this one."""
 
     def __init__(self, machine: Machine) -> None:
-        self._like = machine.profile, len(machine.devices), machine.host
+        self._like = machine.profile, len(machine.devices), machine.host, machine.races_told
 
     def __reduce__(self) -> tuple[Any, ...]:
         return begin, self._like

@@ -20,7 +20,11 @@ def profile_of(choice: str) -> str:
 
 
 def simulate_cuda(
-    profile: str = DEFAULT_PROFILE, devices: int = 1, *, host: str = "fixed"
+    profile: str = DEFAULT_PROFILE,
+    devices: int = 1,
+    *,
+    host: str = "fixed",
+    races: str = "raise",
 ) -> AbstractContextManager[Any]:
     """Run CUDA programs without a GPU: on the CPU, with real values and modelled times.
 
@@ -37,6 +41,10 @@ def simulate_cuda(
     devices: how many devices there are.
     host:    "fixed": an operator costs the host what the profile says, the same on every run and
              machine; "measured": what this host took, kernels left out.
+    races:   what is done where host memory is used while an asynchronous copy may still read or
+             write it, because nothing was waited for that comes after the copy: "raise":
+             `asyncguard.runtime.races.CopyRace`, with both places; "warn": a RuntimeWarning there;
+             "ignore": neither. Traces list races in any case.
 
     Raises AsyncguardError where torch is missing, for an unknown profile, and within a trace.
     """
@@ -46,7 +54,7 @@ def simulate_cuda(
         if error.name != "torch":
             raise
         raise AsyncguardError("simulate_cuda() needs torch: pip install torch") from error
-    made: AbstractContextManager[Any] = simulation.Simulation(profile, devices, host)
+    made: AbstractContextManager[Any] = simulation.Simulation(profile, devices, host, races)
     return made
 
 
@@ -69,11 +77,11 @@ def simulated(profile: str = "") -> AbstractContextManager[Any]:
     return nullcontext()
 
 
-def begin(profile: Any, devices: int, host: str) -> None:
+def begin(profile: Any, devices: int, host: str, races: str) -> None:
     """Begin the simulation of a process that a simulated program has started.
 
     profile: an `asyncguard.sim.profiles.Profile`.
     """
-    simulation = simulate_cuda(profile, devices, host=host)
+    simulation = simulate_cuda(profile, devices, host=host, races=races)
     simulation.__enter__()
     simulation.is_inherited = True  # type: ignore[attr-defined]

@@ -149,7 +149,7 @@ def _from_data(machine: Machine, mover: Mover) -> dict[str, Any]:
         own = CPU if isinstance(target, Device) else target
         made = tensor_of(data, dtype=dtype, device=own)
         if isinstance(target, Device):
-            mover.arrive(made, _place(data), target, False)
+            mover.arrive(made, _place(data), target, _tensor(data))
         elif pin_memory:
             take_home(made, PINNED)
         return made.requires_grad_() if requires_grad else made
@@ -188,6 +188,10 @@ def _place(data: Any) -> Device | None:
     return device_of(data) if isinstance(data, Tensor) else None
 
 
+def _tensor(data: Any) -> Tensor | None:
+    return data if isinstance(data, Tensor) else None
+
+
 def _public(target: Device | torch.device) -> torch.device:
     """Return the device as the program names it."""
     return target.device if isinstance(target, Device) else target
@@ -216,7 +220,7 @@ def _methods(machine: Machine, mover: Mover) -> dict[str, Any]:
                 take_home(made, PINNED)
         else:
             made = own_new_tensor(self, data, dtype=dtype, device=CPU)
-            mover.arrive(made, _place(data), target, False)
+            mover.arrive(made, _place(data), target, _tensor(data))
         return made.requires_grad_() if requires_grad else made
 
     def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -232,7 +236,7 @@ def _methods(machine: Machine, mover: Mover) -> dict[str, Any]:
         uploads = (
             bool(args) and isinstance(args[0], list | tuple) and not isinstance(args[0], torch.Size)
         )
-        mover.arrive(made, None if uploads else place, place, False)
+        mover.arrive(made, None if uploads else place, place)
         return made
 
     return {"new_tensor": new_tensor, "new": new}

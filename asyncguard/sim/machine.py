@@ -17,12 +17,14 @@ import torch
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.hub import hub, state
+from asyncguard.runtime.races import Mark, Races
 from asyncguard.runtime.sinks import Event as Told
 from asyncguard.sim.captures import captures
 from asyncguard.sim.debug import SyncDebug
 from asyncguard.sim.idle import Idle
 from asyncguard.sim.memory import Block, Holder, Memory, OutOfMemory
 from asyncguard.sim.profiles import Profile
+from asyncguard.sim.reporting import tell
 from asyncguard.timeline.virtual import Event, Run, Stream, VirtualTimeline
 
 _Wait = Callable[[object, int], int]  # owner, what returning takes
@@ -106,12 +108,15 @@ class _Current(threading.local):
 class Machine:
     """The devices and the clock. Durations are nanoseconds of virtual time.
 
-    host: "fixed": an operator takes the host as long as the profile says; "measured": as long as
-          this host took, kernels and the simulation's own work left out.
+    host:  "fixed": an operator takes the host as long as the profile says; "measured": as long as
+           this host took, kernels and the simulation's own work left out.
+    races: how races of copies are told of: see `reporting`.
     """
 
-    def __init__(self, profile: Profile, devices: int, host: str) -> None:
+    def __init__(self, profile: Profile, devices: int, host: str, races: str = "raise") -> None:
         self.profile = profile
+        self.races_told = races
+        self.races = Races(tell(races))
         self.timeline = VirtualTimeline(launch_latency_ns=profile.launch_latency_ns)
         self.devices = tuple(_device(index) for index in range(devices))
         self.current = _Current()
@@ -206,20 +211,34 @@ class Machine:
         if self.is_measured:
             self._left = time.perf_counter_ns()
 
-    def wait_stream(self, stream: Stream | None = None, owner: object = None) -> None:
-        """The host waits for all work of a stream (None: the current one)."""
+    def wait_stream(
+        self, stream: Stream | None = None, owner: object = None, is_sure: bool = True
+    ) -> None:
+        """The host waits for all work of a stream (None: the current one).
+
+        is_sure: whether CUDA promises that it does, so that the program may rely on it.
+        """
         queue = stream or self.stream()
         captures.forbid_on(queue, "a wait for a stream")
+        if is_sure:
+            self.races.order.wait(self.races.order.record(queue))
         self._wait(lambda who, back: self.timeline.wait_stream(queue, who, return_ns=back), owner)
 
-    def wait_event(self, event: Event) -> None:
-        """The host waits for an event."""
+    def wait_event(self, event: Event, mark: Mark) -> None:
+        """The host waits for an event, which marks a place in the order of copies."""
+        self.races.order.wait(mark)
         self._wait(lambda who, back: self.timeline.wait_event(event, who, return_ns=back))
+
+    def wait_for_nothing(self) -> None:
+        """The host asks for a wait, and there is nothing to wait for."""
+        self._wait(lambda who, back: 0)
 
     def wait_device(self, index: int | None = None, owner: object = None) -> None:
         """The host waits for all streams of a device."""
         at = self.current.device if index is None else index
         captures.forbid_on_device(at, "a wait for the device")
+        for queue in self.timeline.streams(at):
+            self.races.order.wait(self.races.order.record(queue))
         self._wait(lambda who, back: self.timeline.wait_device(at, who, return_ns=back), owner)
 
     def finish_wait(self, owner: object, otherwise: Callable[[], None]) -> None:

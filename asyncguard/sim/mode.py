@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import HostMemory
 from asyncguard.runtime.adapters.torch.operators import is_mask
 from asyncguard.sim import collectives, kernels, operators
 from asyncguard.sim.captures import captures
@@ -24,23 +25,37 @@ from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
 from asyncguard.sim.operators import Operator
-from asyncguard.sim.places import CPU, OPEN, PINNED, mark_of, put_fresh, take_home, tensors_in
+from asyncguard.sim.places import (
+    CPU,
+    OPEN,
+    PINNED,
+    bearer_of,
+    device_of,
+    mark_of,
+    put_fresh,
+    take_home,
+    tensors_in,
+)
+from asyncguard.sim.transfers import Transfers
 
 Below = Callable[[Any], "Watched | None"]  # an overload -> who reports its waits
 Watched = Callable[..., Any]
 _DEFAULT = torch.Tensor.__torch_dispatch__
+_EACH_COPY = "aten::_foreach_copy_"
+_COPIES = frozenset({"aten::copy_", "aten::copy", "aten::_to_copy"})
 
 
 class Operands:
     """Where the operands of one call lie."""
 
-    __slots__ = ("device", "odd", "opened", "other")
+    __slots__ = ("device", "odd", "opened", "other", "pinned")
 
     def __init__(self) -> None:
         self.device: Device | None = None
         self.odd = -1  # the position of the first operand on the host that is more than a scalar
         self.other: Device | None = None  # a second device
         self.opened: list[Tensor] = []
+        self.pinned: list[tuple[int, Tensor]] = []  # by position, in pinned memory of the host's
 
 
 class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
@@ -53,6 +68,8 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         super().__init__()
         self._machine = machine
         self._costs = costs
+        self._transfers = Transfers(machine, costs)
+        self._host = HostMemory(machine.races, bearer_of)
         self._below = below
         self._known: dict[Any, tuple[Operator, Watched | None]] = {}
 
@@ -89,6 +106,10 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
     def _run(self, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = _locate(op, args, kwargs)
         device = found.device
+        if op.name == _EACH_COPY and device is not None and _is_between(*args[:2]):
+            return self._copy_each(*args, **kwargs)
+        if found.pinned and not (op.name in _COPIES and self._leaves(device, kwargs)):
+            self._use(op, found.pinned)
         if op.takes_device:
             return self._make(op, found, args, kwargs)
         self._check_generator(kwargs, device is not None)
@@ -112,6 +133,27 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
             _mark(result, device, op)
         self._take_time(op, device, args, kwargs, result)
         return result
+
+    def _copy_each(
+        self, targets: Sequence[Tensor], sources: Sequence[Tensor], non_blocking: bool = False
+    ) -> None:
+        """Copies of lists go one by one between the host and devices, as in CUDA's slow path."""
+        with self:
+            for target, source in zip(targets, sources, strict=True):
+                target.copy_(source, non_blocking)
+
+    def _leaves(self, device: Device | None, kwargs: dict[str, Any]) -> bool:
+        """Whether a copy goes between the host and a device: who sends it looks at the memory."""
+        return (
+            device is not None
+            or isinstance(self._machine.current.asked, Device)
+            or (getattr(kwargs.get("device"), "type", "cpu") == "cuda")
+        )
+
+    def _use(self, op: Operator, pinned: list[tuple[int, Tensor]]) -> None:
+        """The host uses tensors in pinned memory; raises CopyRace where a copy is at one."""
+        for at, tensor in pinned:
+            self._host.operated(op.access, len(op.arguments), at, tensor)
 
     def _compute(
         self, op: Operator, device: Device | None, args: Any, kwargs: Any, recorded: bool = False
@@ -182,8 +224,8 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         if isinstance(target, Device):
             _mark(result, target, op)
             if op.name == "aten::_to_copy" and found.device is not target:
-                nbytes = sum(tensor.nbytes for tensor in tensors_in(result))
-                self._machine.enqueue(self._costs.transfer(nbytes, False), "copy", target)
+                non_blocking = bool(kwargs.get("non_blocking"))
+                self._send(result, args[0], target, found.device, non_blocking)
             else:
                 self._take_time(op, target, args, given, result)
         elif target is not None:
@@ -218,21 +260,31 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
             return
         if op.is_read:
             duration = self._costs.transfer(args[0].element_size(), pinned=True)
+            order = self._machine.races.order
+            order.wait(order.record(self._machine.stream(device.index)))
         elif op.is_copy:
-            duration = self._copying(device, *args[:2])
+            self._copy(device, *args, **kwargs)
+            return
         else:
             duration = self._costs.kernel(op.flops, args, kwargs, result)
         self._machine.enqueue(duration, op.name, device)
 
-    def _copying(self, device: Device, target: Tensor, source: Any) -> int:
-        """What `target.copy_(source)` takes."""
-        marks = mark_of(target), mark_of(source)
-        host = [mark for mark in marks if type(mark) is not Block]
-        if host:
-            return self._costs.transfer(target.nbytes, pinned=host[0] is PINNED)
-        if marks[0].device is not marks[1].device:
-            return self._costs.peer(target.nbytes)
-        return self._costs.kernel(None, (target, source), {}, None)
+    def _copy(
+        self, device: Device, target: Tensor, source: Any, non_blocking: bool = False
+    ) -> None:
+        """Let `target.copy_(source)` take its time."""
+        place, origin = device_of(target), device_of(source)
+        if place is origin:
+            duration = self._costs.kernel(None, (target, source), {}, None)
+            self._machine.enqueue(duration, "aten::copy_", device)
+        else:
+            self._send(target, source, place, origin, non_blocking)
+
+    def _send(
+        self, target: Any, source: Any, place: Device | None, origin: Device | None,
+        non_blocking: bool,
+    ) -> None:  # fmt: skip
+        self._transfers.send(target, source, place, origin, non_blocking, "Tensor.copy_")
 
 
 def _apply(
@@ -266,8 +318,17 @@ def _look(found: Operands, op: Operator, at: int, tensor: Tensor) -> None:
             found.other = mark.device  # type: ignore[assignment]
     elif mark is OPEN:
         found.opened.append(tensor)
-    elif found.odd < 0 and at not in op.host_operands and not _is_number(op, at, tensor):
-        found.odd = at
+    else:
+        if mark is PINNED:
+            found.pinned.append((at, tensor))
+        if found.odd < 0 and at not in op.host_operands and not _is_number(op, at, tensor):
+            found.odd = at
+
+
+def _is_between(targets: Sequence[Tensor], sources: Sequence[Tensor]) -> bool:
+    """Whether copies of lists go between the host and devices, or between devices."""
+    pairs = zip(targets, sources, strict=False)
+    return any(device_of(target) is not device_of(source) for target, source in pairs)
 
 
 def _is_number(op: Operator, at: int, tensor: Tensor) -> bool:

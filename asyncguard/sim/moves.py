@@ -28,8 +28,9 @@ class Mover(Protocol):
     """Copies tensors between the host and devices."""
 
     def move(
-        self, tensor: Tensor, target: Device | None, dtype: torch.dtype | None, layout: Any
-    ) -> Tensor:
+        self, tensor: Tensor, target: Device | None, dtype: torch.dtype | None, layout: Any,
+        non_blocking: bool = False,
+    ) -> Tensor:  # fmt: skip
         """Return a copy of `tensor` on `target` (None: the host)."""
 
 
@@ -59,10 +60,7 @@ def moves(machine: Machine, mover: Mover) -> dict[str, Any]:
         if target is source:
             dtype = request.dtype or tensor.dtype
             return _BASE.to(tensor, dtype, request.non_blocking, request.copy, memory_format=layout)
-        moved = mover.move(tensor, target, request.dtype, layout)
-        if target is None and request.non_blocking:  # CUDA pins what such a copy is made to
-            take_home(moved, PINNED)
-        return moved
+        return mover.move(tensor, target, request.dtype, layout, request.non_blocking)
 
     def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return move(self, _request(args, kwargs))

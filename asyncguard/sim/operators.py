@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import Access, access_of
 from asyncguard.sim import costs, kernels
 
 # Operators that take operands of several devices: which of them, by position; see also `_MIXES`.
@@ -95,6 +96,7 @@ class Operator:
     refused: tuple[torch.dtype, ...]  # dtypes that CUDA lacks
     host_only: tuple[int, str] | None
     own_kernel: Callable[..., Any] | None  # registered for CUDA by the program, or of parts
+    access: Access
     written: tuple[str, ...] = ()  # the arguments that it writes to
 
 
@@ -137,6 +139,7 @@ def describe(func: Any) -> Operator:
         host_only=_HOST_ONLY.get(name),
         own_kernel=kernels.own_kernel(func) or parts,
         written=written,
+        access=access_of(func),
     )
 
 
@@ -144,7 +147,7 @@ def _unknown(func: Any) -> Operator:
     """An operator of higher order: it runs as it is, and what it runs is seen by itself."""
     return Operator(
         str(func), func, True, False, True, (), None, False, None,
-        False, True, False, False, False, False, (), (), (), None, None,
+        False, True, False, False, False, False, (), (), (), None, None, Access(),
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ of its operands (it takes those to be CPU tensors) is *open*: where it meets a d
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +13,7 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import keep
 from asyncguard.sim.captures import captures
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.memory import Block
@@ -22,7 +22,6 @@ CPU = torch.device("cpu")
 OPEN = object()  # the mark of a storage of which it is not told yet
 PINNED = object()  # the mark of pinned host memory
 _MARK = "_asyncguard_place"
-_untrack = ctypes.pythonapi.PyObject_GC_UnTrack
 
 
 def mark_of(tensor: Any) -> Any:
@@ -30,17 +29,17 @@ def mark_of(tensor: Any) -> Any:
     try:
         return getattr(tensor.untyped_storage(), _MARK, None)
     except (NotImplementedError, RuntimeError, ValueError):
-        return getattr(_bearer(tensor), _MARK, None)
+        return getattr(bearer_of(tensor), _MARK, None)
 
 
-def _bearer(tensor: Any) -> Any:
+def bearer_of(tensor: Any) -> Any:
     """What bears the mark: the storage; the tensor itself where it has none, being sparse.
 
     Within a transform's wrapper that of the tensor inside. Subclasses may refuse what is no concern
     of theirs, as parameters do that have no shape yet.
     """
     if private.is_wrapped(tensor):
-        return _bearer(private.unwrapped(tensor))
+        return bearer_of(private.unwrapped(tensor))
     try:
         with private.DisableTorchFunctionSubclass():
             return tensor.untyped_storage()
@@ -59,7 +58,7 @@ def put(tensor: Any, device: Device) -> None:
     try:
         bearer = tensor.untyped_storage()
     except (NotImplementedError, RuntimeError, ValueError):
-        bearer = _bearer(tensor)
+        bearer = bearer_of(tensor)
     nbytes = 0 if isinstance(bearer, Tensor) else bearer.nbytes()
     set_mark(bearer, device.take(nbytes))
 
@@ -74,19 +73,12 @@ def take_home(tensor: Any, mark: object = None) -> None:
     """Let a tensor's memory be the host's."""
     if mark is PINNED and captures.under_way:
         captures.forbid("an allocation of pinned memory, which asks for events")
-    set_mark(_bearer(tensor), mark)
+    set_mark(bearer_of(tensor), mark)
 
 
 def set_mark(bearer: Any, mark: object) -> None:
-    """Mark a storage, or a tensor that has none.
-
-    The garbage collector shall not see the storage: in a cycle that is garbage, as `torch.save`
-    leaves one, it would take the mark from the storage of a tensor that lives on. (A mark leads to
-    no storage, so that nothing is kept by this.)
-    """
-    setattr(bearer, _MARK, mark)
-    if not isinstance(bearer, Tensor):
-        _untrack(ctypes.py_object(bearer))
+    """Mark a storage, or a tensor that has none."""
+    keep(bearer, _MARK, mark)
 
 
 def storage_mark(storage: Any) -> Any:

@@ -51,12 +51,14 @@ class Simulation:
 
     is_inherited = False  # whether it is that of the process that started this one
 
-    def __init__(self, profile: str | profiles.Profile, devices: int, host: str) -> None:
+    def __init__(
+        self, profile: str | profiles.Profile, devices: int, host: str, races: str = "raise"
+    ) -> None:
         if isinstance(devices, bool) or not isinstance(devices, int) or devices < 1:
             raise AsyncguardError(f"devices must be a whole number from 1 up, not {devices!r}")
         if host not in HOST_TIMES:
             raise AsyncguardError(f"unknown host {host!r}; one of {', '.join(HOST_TIMES)}")
-        self.machine = Machine(profiles.load(profile), devices, host)
+        self.machine = Machine(profiles.load(profile), devices, host, races)
         self._costs = Costs(self.machine.profile)
         self._waits = Waits(self.machine)
         self._stand_ins = StandIns()
@@ -168,10 +170,11 @@ class Simulation:
             "host": machine.host,
             "cuda_calls": dict(sorted(calls.items())),
         }
+        found = machine.races.to_list()
         return replace(
             record,
             notes=(*record.notes, note),
-            extra={**record.extra, "simulated": about},
+            extra={**record.extra, "simulated": about, **({"races": found} if found else {})},
             basis="modelled",
             device=f"{profile.device_name} (simulated)",
         )

@@ -11,6 +11,7 @@ import torch
 from torch.multiprocessing import reductions
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import HostMemory
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import BAD_FORK, Device, Machine, NotSimulated
@@ -32,7 +33,10 @@ def replacements(machine: Machine, costs: Costs) -> Iterator[tuple[Place, Any]]:
     own_device = _BASE.device.__get__
     own_new_shared = private.new_shared.__func__
 
+    memory = HostMemory(machine.races, lambda storage: storage)
+
     def copied(storage: Any, target: Device | None) -> Any:
+        memory.used_whole(storage)
         source = _place(storage)
         copy = Storage(storage.nbytes()).copy_(storage, False)
         if target is not None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import torch
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.races import Mark
 from asyncguard.sim import captures
 from asyncguard.sim.machine import Machine, NotSimulated
 from asyncguard.timeline import virtual
@@ -32,6 +33,7 @@ class Event:
         self.enable_timing = enable_timing
         self._at: virtual.Event | None = None
         self._captured: captures.Mark | None = None  # where a capture has recorded it
+        self._mark: Mark = {}  # in the order of copies
         self.device = None if device is None else torch.device(device)
         self.cuda_event = self.event_id = 0
 
@@ -42,6 +44,7 @@ class Event:
             queue = self._machine.stream() if stream is None else stream._queue
             self._captured = captures.mark(queue)
             self._at = None if self._captured else self._machine.timeline.record(queue)
+            self._mark = self._machine.races.order.record(queue)
         self.device = torch.device("cuda", queue.device)
         self._machine.leave()
 
@@ -53,12 +56,16 @@ class Event:
         if self._at is not None:
             with self._machine.lock:
                 self._machine.timeline.order(queue, self._at)
+                self._machine.races.order.follow(queue, self._mark)
 
     def query(self) -> bool:
         """Whether the device has come here."""
         captures.forbid_query(self._captured, "a query of an event")
         self._machine.arrive()
-        return self._at is None or self._machine.timeline.is_done(self._at)
+        is_done = self._at is None or self._machine.timeline.is_done(self._at)
+        if is_done:
+            self._machine.races.order.wait(self._mark)
+        return is_done
 
     def elapsed_time(self, end_event: Any) -> float:
         """Milliseconds of virtual time between two events."""
@@ -73,8 +80,10 @@ class Event:
     def synchronize(self) -> None:
         """Wait until the device has come here."""
         captures.forbid_query(self._captured, "a wait for an event")
-        if self._at is not None:
-            self._machine.wait_event(self._at)
+        if self._at is None:  # never recorded
+            self._machine.wait_for_nothing()
+        else:
+            self._machine.wait_event(self._at, self._mark)
 
     def ipc_handle(self) -> bytes:
         """Not simulated."""
@@ -129,7 +138,11 @@ class Stream:
         """Whether all work is done."""
         captures.captures.forbid_on(self._queue, "a query of a stream")
         self._machine.arrive()
-        return self._machine.timeline.is_done(self._queue)
+        is_done = self._machine.timeline.is_done(self._queue)
+        if is_done:
+            order = self._machine.races.order
+            order.wait(order.record(self._queue))
+        return is_done
 
     def is_capturing(self) -> bool:
         """Whether what is handed to it goes to a graph."""

@@ -10,14 +10,16 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.accesses import HostMemory
 from asyncguard.runtime.patch import Place
 from asyncguard.sim.capturing import check_copy
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.moves import moves
 from asyncguard.sim.operators import FILLS, elsewhere
-from asyncguard.sim.places import OPEN, PINNED, device_of, mark_of, put, take_home
+from asyncguard.sim.places import OPEN, PINNED, bearer_of, device_of, mark_of, put, take_home
 from asyncguard.sim.refusals import MissingAttribute
+from asyncguard.sim.transfers import Transfers
 
 _BASE = private.TensorBase
 _NO_NUMPY = (
@@ -31,49 +33,52 @@ class Mover:
 
     def __init__(self, machine: Machine, costs: Costs) -> None:
         self._machine = machine
-        self._costs = costs
+        self._transfers = Transfers(machine, costs)
 
     def move(
-        self, tensor: Tensor, target: Device | None, dtype: torch.dtype | None, layout: Any
-    ) -> Tensor:
+        self, tensor: Tensor, target: Device | None, dtype: torch.dtype | None, layout: Any,
+        non_blocking: bool = False,
+    ) -> Tensor:  # fmt: skip
         """A copy of `tensor` on `target` (None: the host); the gradient goes the way back."""
         if torch.is_grad_enabled() and tensor.requires_grad:
-            return _ToCopy.apply(tensor, self, target, dtype, layout)
-        return self.copy(tensor, target, dtype, layout)
+            return _ToCopy.apply(tensor, self, target, dtype, layout, non_blocking)
+        return self.copy(tensor, target, dtype, layout, non_blocking)
 
     def copy(
-        self, tensor: Tensor, target: Device | None, dtype: torch.dtype | None, layout: Any
-    ) -> Tensor:
+        self, tensor: Tensor, target: Device | None, dtype: torch.dtype | None, layout: Any,
+        non_blocking: bool = False,
+    ) -> Tensor:  # fmt: skip
         """As `move`, out of reach of autograd."""
         source = device_of(tensor)
         pinned = mark_of(tensor) is PINNED
         capture = check_copy(self._machine, source, target, pinned)
         with private.DisableTorchDispatch():
             copy = _BASE.to(tensor, dtype=dtype or tensor.dtype, copy=True, memory_format=layout)
-        self.arrive(copy, source, target, pinned)
+        self.arrive(copy, source, target, tensor, non_blocking)
         if capture is not None:
             capture.recording.copied(tensor, copy)
         return copy
 
     def arrive(
-        self, copy: Tensor, source: Device | None, target: Device | None, pinned: bool
-    ) -> None:
-        """Let a fresh copy lie on `target`, after the time that the copy takes."""
-        machine = self._machine
-        check_copy(machine, source, target, pinned)
-        if target is None:
-            take_home(copy)
-        else:
+        self, copy: Tensor, source: Device | None, target: Device | None,
+        tensor: Tensor | None = None, non_blocking: bool = False,
+    ) -> None:  # fmt: skip
+        """Let a fresh copy of `tensor` (None: of other data) lie on `target`, after the time that
+        it takes.
+
+        As torch does, what a copy to the host is made to that shall not block is pinned.
+        """
+        pinned = tensor is not None and mark_of(tensor) is PINNED
+        check_copy(self._machine, source, target, pinned)
+        if target is not None:
             put(copy, target)
-        with private.DisableTorchFunctionSubclass():
-            nbytes = copy.numel() * copy.element_size()
-        on = target or source
-        if on is not None and source is not target:
-            machine.arrive()
-            both = source is not None and target is not None
-            took = self._costs.peer(nbytes) if both else self._costs.transfer(nbytes, pinned)
-            machine.enqueue(took, "copy", on)
-            machine.leave()
+        else:
+            is_pinned = non_blocking and tensor is not None and tensor.layout is torch.strided
+            take_home(copy, PINNED if is_pinned else None)
+        if source is not target:
+            self._machine.arrive()
+            self._transfers.send(copy, tensor, target, source, non_blocking, "Tensor.to")
+            self._machine.leave()
 
 
 class _ToCopy(torch.autograd.Function):  # type: ignore[misc]
@@ -81,22 +86,23 @@ class _ToCopy(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(
-        ctx: Any, tensor: Tensor, mover: Mover, target: Device | None, dtype: Any, layout: Any
-    ) -> Tensor:
+        ctx: Any, tensor: Tensor, mover: Mover, target: Device | None, dtype: Any, layout: Any,
+        non_blocking: bool,
+    ) -> Tensor:  # fmt: skip
         ctx.mover, ctx.source, ctx.dtype = mover, device_of(tensor), tensor.dtype
-        return mover.copy(tensor, target, dtype, layout)
+        return mover.copy(tensor, target, dtype, layout, non_blocking)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Any:
         if device_of(grad) is not ctx.source:
             grad = ctx.mover.move(grad, ctx.source, ctx.dtype, torch.preserve_format)
-        return grad, None, None, None, None
+        return grad, None, None, None, None, None
 
 
 def replacements(machine: Machine, mover: Mover) -> Iterator[tuple[Place, Any]]:
     """What takes the place of torch.Tensor's own; it inherits those from C."""
     moving = moves(machine, mover)
-    made = {**_attributes(), **moving, **_host_access()}
+    made = {**_attributes(), **moving, **_host_access(HostMemory(machine.races, bearer_of))}
     fills = {name: _filling(name, argument) for name, argument in FILLS.items()}
     # Parameters without a shape yet let these methods through by identity, and no other.
     allowed = [*private.shapeless_methods, *moving.values()]
@@ -190,15 +196,28 @@ def _of_host(name: str, own: Any) -> Any:
     return checked
 
 
-def _host_access() -> dict[str, Any]:
+def _host_access(memory: HostMemory) -> dict[str, Any]:
     """What only the host's memory can do."""
 
     def numpy(self: Tensor, *, force: bool = False) -> Any:
         if device_of(self) is None:
+            memory.used(self, writes=False)  # what it returns can be read unseen
             return _BASE.numpy(self, force=force)
         if not force:
             raise TypeError(_NO_NUMPY.format(self.device))
         return _BASE.numpy(self.detach().cpu().resolve_conj().resolve_neg())
+
+    @functools.wraps(_BASE.tolist)
+    def tolist(self: Tensor) -> Any:
+        memory.used(self, writes=False)  # no operator reads it
+        return _BASE.tolist(self)
+
+    own_reduce = Tensor.__reduce_ex__
+
+    @functools.wraps(own_reduce)
+    def reduce(self: Tensor, protocol: Any) -> Any:
+        memory.used(self, writes=False)  # to be saved or sent
+        return own_reduce(self, protocol)
 
     def interface(self: Tensor) -> Any:
         if device_of(self) is not None:
@@ -210,6 +229,8 @@ def _host_access() -> dict[str, Any]:
     own_record = _BASE.record_stream
     return {
         "numpy": numpy,
+        "tolist": tolist,
+        "__reduce_ex__": reduce,
         **{
             name: _of_host(f"torch.Tensor.{name}", vars(Tensor)[name])
             for name in ("__dlpack__", "__dlpack_device__")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asyncguard.idle import Bubble, Wait
+from asyncguard.model import SyncKind
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.simulated import MARK
 from asyncguard.runtime.sinks import Sink
@@ -40,7 +41,9 @@ class Waits(Sink):
         if site.blocker.point.waits_for in _DEVICE:
             machine.finish_wait(site, lambda: machine.wait_device(owner=site))
         else:
-            machine.finish_wait(site, lambda: machine.wait_stream(owner=site))
+            # Of an upload that was told not to block, CUDA says only that it may wait.
+            is_sure = site.blocker.why is None or site.blocker.point.kind is not SyncKind.UPLOAD
+            machine.finish_wait(site, lambda: machine.wait_stream(owner=site, is_sure=is_sure))
         hub.sink.idled(site, began, began)  # nothing so far, which is not the same as not known
         machine.timeline.take_bubbles()  # which begin where the host blocks
         with machine.lock:

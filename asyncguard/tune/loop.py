@@ -48,12 +48,23 @@ class Tuned:
 
     @property
     def is_sound(self) -> bool:
-        """Whether the repaired program ends and prints as it did, and waits no more than it did."""
+        """Whether the repaired program ends and prints as it did, waits no more and races no more.
+
+        Races of copies are seen where both run on the simulated device.
+        """
         if self.after is None or self.outputs is None:
             return True
         alike = self.prints_the_same and self.before.status == self.after.status
         waits = self.before.record.total_syncs, self.after.record.total_syncs
-        return alike and waits[1] <= waits[0]
+        return alike and waits[1] <= waits[0] and not self.new_races
+
+    @property
+    def new_races(self) -> int:
+        """How many races of copies the repaired program has that it had not before."""
+        if self.after is None:
+            return 0
+        before, after = (len(r.record.extra.get("races", ())) for r in (self.before, self.after))
+        return max(after - before, 0)
 
     @property
     def prints_the_same(self) -> bool:

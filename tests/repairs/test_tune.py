@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from asyncguard import cli
 from asyncguard.model import AsyncguardError
-from asyncguard.tune import copies, outputs
+from asyncguard.tune import copies, loop, outputs
 from tests import warm
 from tests.frameworks import require
 
@@ -243,3 +244,23 @@ def test_a_repair_that_is_predicted_to_save_nothing_is_not_made(
     shown = capsys.readouterr().out
     assert shown.startswith("No repair for what waited in this run")
     assert "Left as they are: train.py:17, train.py:18" in shown
+
+
+def test_a_repair_that_makes_a_race_is_refused(
+    script: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = loop.fix_files
+
+    def with_a_race(findings: Any, **options: Any) -> Any:
+        outcome = own(findings, **options)
+        path = Path(findings[0].path)
+        early = "h = torch.ones(8, device='cuda').to('cpu', non_blocking=True)\nh.sum()\n"
+        path.write_text(path.read_text() + early)
+        return outcome
+
+    monkeypatch.setattr(loop, "fix_files", with_a_race)
+    assert tune("--unsafe-fixes", "--in-place", str(script)) == 1
+    told = capsys.readouterr().out
+    assert "Refused: with the repairs, host memory is used while a copy may still use it" in told
+    assert "ASG404: host memory is read at" in told
+    assert script.read_text() == TRAIN

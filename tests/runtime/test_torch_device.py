@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import asyncguard
 from asyncguard import catalogue
 from asyncguard.runtime import versions
 from asyncguard.runtime.probes import condition
@@ -233,14 +234,12 @@ def test_a_flag_may_be_given_by_position(
 
 @pytest.mark.parametrize(
     ("numbers", "pinned", "expected"),
-    [(1 << 18, False, 0), ((1 << 18) + 1, False, 1), ((1 << 18) + 1, True, 0)],
+    [(1 << 14, False, 0), ((1 << 14) + 1, False, 1), ((1 << 14) + 1, True, 0)],
 )
 def test_much_pageable_memory_is_waited_for_whatever_its_upload_is_told(
     numbers: int, pinned: bool, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from asyncguard.runtime.adapters import torch as adapter
-
-    monkeypatch.setattr(adapter.Adapter, "is_pinned", lambda self, value: pinned)
+    monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: pinned)
     sent, room = torch.ones(numbers), torch.ones(numbers).as_subclass(OnDevice)
     found = waits(lambda: room.copy_(sent, non_blocking=True))
     assert found == ({"torch.Tensor.copy_.to_device": 1} if expected else {})
@@ -251,15 +250,43 @@ def test_much_pageable_memory_is_waited_for_whatever_its_upload_is_told(
 def test_a_copy_into_pageable_memory_waits_whatever_it_is_told(
     pinned: bool, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from asyncguard.runtime.adapters import torch as adapter
-
-    monkeypatch.setattr(adapter.Adapter, "is_pinned", lambda self, value: pinned)
+    monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: pinned)
     buffer = torch.empty(4)
     monkeypatch.setattr(
         OnDevice, "__torch_function__", classmethod(lambda *_, **__: buffer), raising=False
     )
     found = waits(lambda: buffer.copy_(x, non_blocking=True))
     assert found.get("torch.Tensor.copy_.to_host", 0) == expected
+
+
+LAID_OUT: dict[str, tuple[Callable[[], Any], str | None]] = {
+    "one block": (lambda: torch.ones(256, 256), None),
+    "gaps": (lambda: torch.ones(256, 512)[:, ::2], "gapped"),
+    "another order": (lambda: torch.ones(256, 256).t(), "gapped"),
+    "broadcast": (lambda: torch.ones(256), "gapped"),  # what is sent is what the target has
+}
+
+
+@pytest.mark.parametrize("name", LAID_OUT)
+@pytest.mark.parametrize("pinned", [True, False])
+def test_why_an_upload_blocks_all_the_same(
+    name: str, pinned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, why = LAID_OUT[name]
+    sent, room = make(), torch.ones(256, 256).as_subclass(OnDevice)
+    monkeypatch.setattr(torch.Tensor, "is_pinned", lambda self: pinned)
+    with Session(frameworks=["torch"]) as session:
+        room.copy_(sent, non_blocking=True)
+    (found, *_) = [site.why for site in session.record().sites] or [None]
+    assert found == (why if pinned else "pageable")
+
+
+def test_the_report_says_why() -> None:
+    buffer = torch.empty(4)
+    with asyncguard.trace() as trace:
+        buffer.copy_(x, non_blocking=True)
+    assert "non_blocking=True blocks all the same: the destination is not pinned" in trace.to_text()
+    assert trace.sites[0].why == "unpinned destination"
 
 
 def test_an_upload_to_the_default_device_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

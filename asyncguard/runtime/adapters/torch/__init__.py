@@ -26,13 +26,16 @@ from asyncguard.runtime import indexing, takeover
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapter import HOST, Clock, Undo
 from asyncguard.runtime.adapter import Adapter as Base
-from asyncguard.runtime.adapters.torch import ddp, moves, selftest
+from asyncguard.runtime.adapters.torch import ddp, selftest
+from asyncguard.runtime.adapters.torch import moves as copying
 from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
+from asyncguard.runtime.adapters.torch.racewatch import RaceWatch
 from asyncguard.runtime.boundaries import loading_hook
 from asyncguard.runtime.copies import Memory
 from asyncguard.runtime.hub import updated
 from asyncguard.runtime.probes import Args, Kwargs
+from asyncguard.runtime.races import Races, Tell
 from asyncguard.runtime.simulated import MARK, present
 from asyncguard.runtime.sites import Blocker
 
@@ -50,9 +53,6 @@ FETCH: str = private.fetching.__name__
 READERS = frozenset({"__getitem__", "__getitems__", "__iter__", "__next__"})
 TRANSFORMS = ("torchvision.transforms", "torchaudio.transforms", "albumentations.")
 SUBSCRIPTS = ("torch.Tensor.__getitem__.", "torch.Tensor.__setitem__.")
-# An upload with `non_blocking=True` from pageable memory holds the host if it is larger than this.
-# Measured on an H200 with CUDA 13.0: 1 MiB does not hold it, 4 MiB does; none in between was tried.
-STAGED_BYTES = 1 << 20
 
 
 class Adapter(Base):
@@ -119,14 +119,14 @@ class Adapter(Base):
     def times_of(self, point: SyncPoint, path: str) -> Callable[[Args, Kwargs], int] | None:
         """Of an index, each part is waited for; some calls are looked at in whole."""
         if point.id.startswith(SUBSCRIPTS):
-            return lambda args, kwargs: indexing.times(self.index_operators(args))
+            return lambda args, kwargs: indexing.times(self.index_operators(_waited_for(args)))
         return TIMES.get(path) or super().times_of(point, path)
 
     def destination_of(
         self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> str | None:
         """Where `to`, `cuda`, `copy_`, `type_as` and indices leave their result."""
-        place = moves.destination(path, args, kwargs)
+        place = copying.destination(path, args, kwargs)
         return self.device_of(place) if isinstance(place, torch.Tensor) else self._named(place)
 
     def _named(self, device: torch.device | None) -> str | None:
@@ -145,15 +145,12 @@ class Adapter(Base):
         """Whether `set_default_device` or `with torch.device(...)` is in force in this thread."""
         return private.default_device() is not None
 
-    def is_pinned(self, value: Any) -> bool:
-        """Whether a tensor is in page-locked memory."""
-        return isinstance(value, torch.Tensor) and value.is_cpu and bool(value.is_pinned())
-
-    def is_staged(self, value: Any) -> bool:
-        """Whether a tensor is no larger than what the driver stages, or in page-locked memory."""
-        if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
-            return True
-        return value.numel() * value.element_size() <= STAGED_BYTES or self.is_pinned(value)
+    def held(
+        self, moves: str, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> str | None:
+        """Tell by where the host's side lies, and how."""
+        with private.DisableTorchFunctionSubclass():
+            return copying.held(moves, path, args, kwargs)
 
     def _label(self, device: torch.device) -> str | None:
         label = self._labels.get(device)
@@ -249,6 +246,12 @@ class Adapter(Base):
         point = operators.point(func)
         return None if point is None else functools.partial(operators.watched, point)
 
+    def watch_races(self, tell: Tell) -> tuple[Races, Undo] | None:
+        """By an event behind each copy."""
+        watch = RaceWatch(tell)
+        watch.start()
+        return watch.races, watch.stop
+
     def loaded(self, module: str) -> None:
         """Have torch.compile leave the hooks' own frames alone, as it does torch's."""
         rules = private.trace_rules
@@ -263,6 +266,24 @@ class Adapter(Base):
             self._around.put()
             undo.callback(self._around.take_off)
             return undo.pop_all().close
+
+
+def _waited_for(args: Args) -> Args:
+    """The arguments of a subscript, without what the host can read at once.
+
+    A table on the host that an accelerator's number chooses from waits for that number alone.
+    """
+    if len(args) < 2 or not isinstance(args[1], tuple) or not _is_on_host(args[0]):
+        return args
+    parts = [part for part in args[1] if isinstance(part, torch.Tensor)]
+    if all(map(_is_on_host, parts)):
+        return args
+    index = tuple(0 if _is_on_host(part) else part for part in args[1])
+    return args[0], index, *args[2:]
+
+
+def _is_on_host(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and bool(value.is_cpu)
 
 
 def _users(storage: Any) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch import transfers
 from asyncguard.runtime.probes import Args, Kwargs
 
-__all__ = ["destination"]
+__all__ = ["destination", "held"]
 
 # Methods that write into the tensor that they are called on.
 _IN_PLACE = ("copy_", "__setitem__")
@@ -40,3 +41,33 @@ def _of_cuda(args: Args, kwargs: Kwargs) -> torch.device:
     given = args[1] if len(args) > 1 else kwargs.get("device")
     index = f":{given}" if isinstance(given, int) else ""
     return torch.device(f"cuda{index}" if given is None or index else given)
+
+
+def held(moves: str, path: str, args: Args, kwargs: Kwargs) -> str | None:
+    """Why a copy holds the host that is told not to block: see `transfers`; None: it does not.
+
+    moves: "upload" or "download", as the catalogue has it for the call by this path.
+    """
+    name = path.rpartition(".")[2]
+    if name == "copy_":
+        target, source = args[0], args[1] if len(args) > 1 else kwargs.get("src")
+        dtype = layout = None
+    else:
+        target, source = None, args[0]
+        dtype, layout = _form(name, args, kwargs)
+    host = source if moves == "upload" else target
+    if not isinstance(source, torch.Tensor) or (host is not None and not host.is_cpu):
+        return None  # it goes another way
+    decide = transfers.upload_held if moves == "upload" else transfers.download_held
+    return decide(source, target, dtype, layout)
+
+
+def _form(
+    name: str, args: Args, kwargs: Kwargs
+) -> tuple[torch.dtype | None, torch.memory_format | None]:
+    """The dtype and the order of elements that `to`, `cuda` or `type` asks for."""
+    given = (*args[1:], *kwargs.values())
+    like = next((each for each in given if isinstance(each, torch.Tensor)), None)
+    dtype = next((each for each in given if isinstance(each, torch.dtype)), None)
+    layout = next((each for each in given if isinstance(each, torch.memory_format)), None)
+    return (like.dtype if like is not None and name == "to" else dtype), layout
