@@ -50,7 +50,7 @@ def test_a_family_that_decides_nothing_measured_decides_a_case(
     known: Family, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (case,) = (word for word in known.reason.split() if word.startswith("tests/"))
-    settings = Settings(select=("ALL",), cache=False, jobs=1)
+    settings = Settings(select=("ALL",), cache=False, context=False, jobs=1)
     found = check_paths([ROOT / case], settings).findings
     off = known._replace(words=(), exact=(), pattern="(?!)")
     monkeypatch.setattr(module, "families", lambda: {**{f.id: f for f in ALL}, known.id: off})

@@ -284,6 +284,14 @@ class Frame:
         if not self.speculative and not own:
             self.named.setdefault((name, self.nest.context(), handed), self.line())
 
+    def parameter_called(self, index: int) -> str:
+        """Return the name in all of the program of a parameter; a lambda has its function's."""
+        frame: Frame = self
+        while type(frame.function.node) is cst.Lambda and frame.parent is not None:
+            frame = frame.parent
+        known = frame.function.parameters
+        return frame.function.parameter_name(known[index].name) if 0 <= index < len(known) else ""
+
     def passes(self, info: FunctionInfo, bound: Mapping[int, Value]) -> None:
         """Note the functions that a call passes: where a parameter is called, they may be meant."""
         for index, value in bound.items():

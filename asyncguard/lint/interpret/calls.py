@@ -192,9 +192,8 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return _call_object(frame, node, callee, method, arguments)
     given = handed(frame, arguments)
     called_itself(frame, dotted(node.func).rpartition(".")[2], given)
-    if callee.kind == UNKNOWN and callee.params.only >= 0:
-        parameter = frame.function.parameters[callee.params.only].name
-        frame.call_by_name(frame.function.parameter_name(parameter), given)
+    if callee.kind == UNKNOWN and (name := frame.parameter_called(callee.params.only)):
+        frame.call_by_name(name, given)
     answer = opaque(frame, node, arguments)
     made = computed_purely(frame, dotted(node.func), arguments)
     if made is None and answer.kind == UNKNOWN:
