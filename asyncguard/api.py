@@ -293,6 +293,7 @@ def trace(
     depth: Depth = "light",
     device_times: DeviceTimes | None = None,
     cross_check: bool = False,
+    driver: bool = False,
     ranges: Ranges | None = None,
     own: Iterable[str] = (),
     races: bool = False,
@@ -323,6 +324,9 @@ def trace(
                 that can. None: nobody, which costs nothing; a GPU stall is then None.
     cross_check: torch on CUDA: whether to compare with the waits that torch itself reports; those
                 that no entry names are shown as api "unattributed".
+    driver:     CUDA, with cupti-python: whether to count what the driver sees as well, in all
+                threads and in extensions; waits outside of hooks bear the names of CUDA's calls.
+                Not beside device_times, cross_check or frameworks.
     ranges:     torch: "record_function" or "nvtx" puts a range round each wait, for other profilers
                 to show. None: nothing, which costs nothing.
     own:        installed packages to take for your own code, named as they are imported: waits
@@ -337,8 +341,8 @@ def trace(
     on_record:  called with the trace of each of its cycles; the trace itself shows the last one.
     clock:      returns nanoseconds.
 
-    Raises AsyncguardError for an unknown framework, depth or choice of device times, and for an
-    `own` package that is not there.
+    Raises AsyncguardError for an unknown framework, depth or choice of device times, for an `own`
+    package that is not there, and (when it starts) for a `driver` that cannot be listened to.
     """
     options = Options(
         frameworks=frameworks,
@@ -348,6 +352,7 @@ def trace(
         depth=depth,
         device_times=device_times,
         cross_check=cross_check,
+        driver=driver,
         ranges=ranges,
         own=own,
         races=races,

@@ -13,6 +13,7 @@ import json
 import math
 import os
 import stat
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -87,6 +88,15 @@ def read(path: str | Path, most: int = MOST, *, follow: bool = True) -> bytes:
     finally:
         os.close(descriptor)
     return b"".join(parts)
+
+
+def head(path: str | Path, size: int) -> bytes:
+    """Return the first bytes of a regular file of any size; raises OSError as `read` does."""
+    descriptor, _ = _open(path, sys.maxsize, follow=True)
+    try:
+        return os.read(descriptor, size)
+    finally:
+        os.close(descriptor)
 
 
 def read_text(path: str | Path, most: int = MOST) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from asyncguard import catalogue, files, render
-from asyncguard.advise import hints, kineto, libraries, ranks, suggest
+from asyncguard.advise import hints, kineto, libraries, nsys, ranks, suggest
 from asyncguard.model import AsyncguardError, TraceRecord
 from asyncguard.render import Screen, TraceReport
 from asyncguard.render.merged import merged
@@ -73,19 +73,39 @@ def import_kineto(path: Path, output: Path) -> TraceRecord:
 
     What stands at `output` is replaced only by a whole trace, and never if it is the source.
     """
-    try:
-        files.require_replaceable(output, [path])
-    except OSError as error:
-        reason = error.strerror or error
-        raise AsyncguardError(
-            f"{output}: cannot write the trace: {reason}; name another file with -o"
-        ) from error
+    _require_replaceable(output, path)
     try:
         record = kineto.record(kineto.load(path), str(path))
     except RecursionError as error:
         raise AsyncguardError(f"{path}: not a Kineto trace: it is nested too deeply") from error
     store.save(record, output)
     return record
+
+
+def import_nsys(
+    path: Path, output: Path, process: int | None = None, steps: str | None = None
+) -> TraceRecord:
+    """Save the waits of an exported report of Nsight Systems as a trace of ours, and return it.
+
+    process: the number of the process; None: of the one that waited longest.
+    steps:   name of the NVTX ranges that begin a step (`*` for anything); None: those named so.
+
+    Raises AsyncguardError; `output` is treated as by `import_kineto`.
+    """
+    _require_replaceable(output, path)
+    record = nsys.record(path, process, steps)
+    store.save(record, output)
+    return record
+
+
+def _require_replaceable(output: Path, source: Path) -> None:
+    try:
+        files.require_replaceable(output, [source])
+    except OSError as error:
+        reason = error.strerror or error
+        raise AsyncguardError(
+            f"{output}: cannot write the trace: {reason}; name another file with -o"
+        ) from error
 
 
 def _one(show: render.Format, path: Path, titled: bool, screen: Screen, limit: int | None) -> str:

@@ -72,7 +72,7 @@ ALLOWED = {
     ("lint/fixes/repair.py", IMPORTS): "the repairs, likewise",
     ("render/__init__.py", IMPORTS): "the formats, likewise",
     ("runtime/torch_private.py", IMPORTS): "modules of torch, by names of a table of its own",
-    ("runtime/device/cupti.py", IMPORTS): "the bindings of CUPTI and CUDA",
+    ("runtime/device/subscription.py", IMPORTS): "the bindings of CUPTI and CUDA",
     ("runtime/registry.py", IMPORTS): "the adapters, which are modules of the package",
     ("sim/children.py", "import multiprocessing"): (
         "children that the program itself spawns: the simulation is begun in them too"

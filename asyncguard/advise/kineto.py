@@ -7,7 +7,6 @@ taken `with_stack=True`, and operators of torch say which API it was.
 
 from __future__ import annotations
 
-import bisect
 import math
 import re
 import zlib
@@ -18,8 +17,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from asyncguard import files
-from asyncguard.model import AsyncguardError, SiteStats, SyncKind, TimelineEvent, TraceRecord
-from asyncguard.version import __version__
+from asyncguard.advise import imported
+from asyncguard.advise.imported import (
+    OPERATORS,
+    Frame,
+    Place,
+    PlacedWait,
+    Profile,
+    is_installed,
+    line_of,
+    operator_of,
+)
+from asyncguard.model import AsyncguardError, SyncKind, TraceRecord
 
 # Calls that hold the host until the device has done something.
 WAITS = {
@@ -36,20 +45,7 @@ WAITS = {
     "cuMemcpyDtoH_v2": SyncKind.ARRAY,
 }
 CALLS = {"cuda_runtime", "cuda_driver"}
-# Operators around a wait, and the kind of sync point that they are.
-OPERATORS = {
-    "aten::item": SyncKind.SCALAR,
-    "aten::_local_scalar_dense": SyncKind.SCALAR,
-    "aten::is_nonzero": SyncKind.TRUTH,
-    "aten::equal": SyncKind.TRUTH,
-    "aten::nonzero": SyncKind.SHAPE,
-    "aten::masked_select": SyncKind.SHAPE,
-    "aten::_unique2": SyncKind.SHAPE,
-    "aten::copy_": SyncKind.ARRAY,
-    "aten::to": SyncKind.ARRAY,
-}
 STEP = "ProfilerStep#"
-MOST_EVENTS = 100_000  # of the timeline that is made
 UNKNOWN = "<kineto>"
 
 
@@ -142,89 +138,21 @@ def record(trace: Kineto, command: str) -> TraceRecord:
             f"{command}: holds no CUDA events; profile with activities=[CPU, CUDA] on a GPU"
         )
     start = min(span.begin for span in spans)
-    steps = sorted({(s.begin, s.end) for s in spans if s.name.startswith(STEP)})
-    sites: dict[_Place, _Sum] = defaultdict(_Sum)
-    waits: list[tuple[_Place, Span]] = []
-    for place, span in _waits(spans):
-        sites[place].add(span, steps)
-        waits.append((place, span))
-    order = sorted(sites, key=lambda place: -sites[place].stall)
-    numbers = {place: at for at, place in enumerate(order)}
-    events = [
-        *(TimelineEvent("step", f"step {at}", b - start, e - start) for at, (b, e) in
-          enumerate(steps)),
-        *(TimelineEvent("wait", p.api, s.begin - start, s.end - start, s.thread, numbers[p])
-          for p, s in waits[-MOST_EVENTS:]),
-    ]  # fmt: skip
-    steady = steps[1:]
-    return TraceRecord(
-        basis="measured",
-        sites=tuple(_site(place, sites[place], len(steps)) for place in order),
-        step_count=len(steps),
-        duration_ns=max(span.end for span in spans) - start,
-        steady_steps=len(steady),
-        steady_duration_ns=sum(end - begin for begin, end in steady),
-        step_syncs=tuple(
-            sum(begin <= span.begin < end for _, span in waits) for begin, end in steady[-4096:]
+    return imported.to_record(
+        Profile(
+            begin=start,
+            end=max(span.end for span in spans),
+            steps=sorted({(s.begin, s.end) for s in spans if s.name.startswith(STEP)}),
+            waits=list(_waits(spans)),
+            framework="torch",
+            started_ns=start,
+            notes=("Imported from a Kineto trace: waits are CUDA's own synchronising calls.",),
         ),
-        command=command,
-        asyncguard_version=__version__,
-        frameworks={"torch": ""},
-        notes=("Imported from a Kineto trace: waits are CUDA's own synchronising calls.",),
-        extra={"started_ns": start},
-        timeline=tuple(sorted(events, key=lambda event: (event.begin_ns, -event.end_ns))),
+        command,
     )
 
 
-class _Place(NamedTuple):
-    """Where a wait was: the line, what waited there, who called; frames innermost first."""
-
-    path: str
-    line: int
-    function: str
-    api: str
-    kind: SyncKind
-    thread: str
-    callers: tuple[str, ...]
-    library: tuple[str, ...]
-
-
-class _Sum:
-    """What the waits at one place add up to."""
-
-    def __init__(self) -> None:
-        self.count = self.stall = self.longest = self.steady = self.steady_stall = 0
-        self.histogram: dict[int, int] = {}
-        self.steps: set[int] = set()
-
-    def add(self, span: Span, steps: list[tuple[int, int]]) -> None:
-        """Take in one wait."""
-        stall = span.end - span.begin
-        self.count += 1
-        self.stall += stall
-        self.longest = max(self.longest, stall)
-        exponent = max(stall.bit_length() - 1, 0)
-        self.histogram[exponent] = self.histogram.get(exponent, 0) + 1
-        at = bisect.bisect_right(steps, (span.begin, 2**63)) - 1
-        if at >= 0 and span.begin < steps[at][1]:
-            self.steps.add(at)
-            if at:
-                self.steady += 1
-                self.steady_stall += stall
-
-
-def _site(place: _Place, total: _Sum, steps: int) -> SiteStats:
-    return SiteStats(
-        place.path, place.line, place.function, place.api, "torch", place.kind, total.count,
-        total.stall, device="cuda", first_step=min(total.steps, default=None),
-        last_step=max(total.steps, default=None), steady_count=total.steady,
-        steady_stall_ns=total.steady_stall, max_stall_ns=total.longest,
-        stall_histogram=total.histogram, callers=place.callers, library=place.library,
-        thread=place.thread, steps=len(total.steps),
-    )  # fmt: skip
-
-
-def _waits(spans: Iterable[Span]) -> Iterator[tuple[_Place, Span]]:
+def _waits(spans: Iterable[Span]) -> Iterator[PlacedWait]:
     """The waits, with what was under way in their thread; the spans have to be in order."""
     around: dict[tuple[str, str], list[Span]] = defaultdict(list)
     for span in spans:
@@ -232,47 +160,31 @@ def _waits(spans: Iterable[Span]) -> Iterator[tuple[_Place, Span]]:
         while stack and stack[-1].end <= span.begin:
             stack.pop()
         if span.category in CALLS and span.name in WAITS:
-            yield _place(span, stack), span
+            yield PlacedWait(span.begin, span.end, _place(span, stack))
         else:
             stack.append(span)
 
 
-def _place(span: Span, stack: list[Span]) -> _Place:
+def _place(span: Span, stack: list[Span]) -> Place:
     """What waited, and on which line: the nearest one that is not a library's."""
     api, kind = span.name, WAITS[span.name]
-    for each in stack:
-        if each.category == "cpu_op" and each.name in OPERATORS:
-            api, kind = each.name, OPERATORS[each.name]
-            break
-    frames = [f for s in reversed(stack) if (f := _frame(s)) is not None]
-    own = next((at for at, frame in enumerate(frames) if not frame.installed), 0)
-    if not frames:
-        return _Place(UNKNOWN, 0, "", api, kind, span.thread, (), ())
-    path, line, function, _ = frames[own]
-    library = tuple(map(str, frames[:own]))
-    return _Place(
-        path, line, function, api, kind, span.thread, tuple(map(str, frames[own + 1 :])), library
-    )
-
-
-class _Frame(NamedTuple):
-    path: str
-    line: int
-    function: str
-    installed: bool
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line} {self.function}"
+    operator = operator_of(each.name for each in stack if each.category == "cpu_op")
+    if operator is not None:
+        api, kind = operator, OPERATORS[operator]
+    charged = line_of([f for s in reversed(stack) if (f := _frame(s)) is not None])
+    if charged is None:
+        return Place(UNKNOWN, 0, "", api, kind, span.thread)
+    own, callers, library = charged
+    return Place(own.path, own.line, own.function, api, kind, span.thread, callers, library)
 
 
 _PYTHON = re.compile(r"(?P<path>.+)\((?P<line>\d{1,9})\): (?P<function>.+)")
-_INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages|torch)/|^<|/lib/python3")
 
 
-def _frame(span: Span) -> _Frame | None:
+def _frame(span: Span) -> Frame | None:
     """A frame of Python's; None for what is none, and for built-in functions."""
     found = _PYTHON.fullmatch(span.name) if span.category == "python_function" else None
     if found is None:
         return None
     path = found["path"]
-    return _Frame(path, int(found["line"]), found["function"], bool(_INSTALLED.search(path)))
+    return Frame(path, int(found["line"]), found["function"], is_installed(path))

@@ -69,7 +69,7 @@ def _batch_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Ca
             yield _suggestion(
                 record,
                 f"Read {len(group)} values of {function} in one transfer",
-                f"Lines {_lines(group)} each wait. Stack the values on the device and read the "
+                f"{_each(group)} wait. Stack the values on the device and read the "
                 "stack once; better still, only every N steps or after the loop.",
                 group,
                 saved=rate - 1,
@@ -310,7 +310,14 @@ def _step_times(record: TraceRecord, sites: Iterable[SiteStats]) -> tuple[float,
 
 
 def _reads(sites: Sequence[SiteStats]) -> str:
-    return f"Lines {_lines(sites)} each read" if len(sites) > 1 else f"Line {_lines(sites)} reads"
+    if len(sites) > 1:
+        return f"{_each(sites)} read"
+    return f"Line {_lines(sites)} reads" if sites[0].line else "It reads"
+
+
+def _each(sites: Sequence[SiteStats]) -> str:
+    """The lines, where all are known: an imported trace may know functions alone."""
+    return f"Lines {_lines(sites)} each" if all(site.line for site in sites) else "They each"
 
 
 def _lines(sites: Iterable[SiteStats]) -> str:

@@ -67,18 +67,28 @@ def _add_import(commands: Any) -> None:
         commands,
         "import",
         _import,
-        "[OPTIONS] kineto FILE",
+        "[OPTIONS] kineto|nsys FILE",
         help="convert a profiler's file into a trace",
-        description="Convert a Kineto trace (torch.profiler's export_chrome_trace) with CUDA "
-        "events into a trace of where Python waited for the device.",
-        examples=("kineto profile.json -o trace.json",),
+        description="Convert a Kineto trace (torch.profiler's export_chrome_trace) or an exported "
+        "report of Nsight Systems (nsys export --type sqlite) with CUDA events into a trace of "
+        "where the host waited for the device.",
+        examples=("kineto profile.json -o trace.json", "nsys report.sqlite --steps 'step *'"),
         page="guides/profilers.html",
     )
-    parser.add_argument("kind", choices=("kineto",), help="format of FILE")
+    parser.add_argument("kind", choices=("kineto", "nsys"), help="format of FILE")
     parser.add_argument("file", metavar="FILE", type=Path)
     parser.add_argument(
         "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
         help=f"file to write the trace to (default: {DEFAULT_TRACE})",
+    )  # fmt: skip
+    parser.add_argument(
+        "--steps", metavar="NAME",
+        help="nsys: the NVTX ranges that begin a step, * for anything (default: those named like "
+        "a step, iteration or batch that repeat)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--process", metavar="PID", type=int,
+        help="nsys: the process to import (default: the one that waited longest)",
     )  # fmt: skip
 
 
@@ -151,7 +161,16 @@ def text_of(
 def _import(arguments: argparse.Namespace) -> int:
     from asyncguard import reports
 
-    record = reports.import_kineto(arguments.file, arguments.output)
+    file, output = arguments.file, arguments.output
+    if arguments.kind == "nsys":
+        record = reports.import_nsys(file, output, arguments.process, arguments.steps)
+    elif arguments.steps is not None or arguments.process is not None:
+        raise AsyncguardError(
+            "--steps and --process are for nsys: a Kineto trace is of one process, and "
+            "prof.step() marks its steps"
+        )
+    else:
+        record = reports.import_kineto(file, output)
     text = (
         f"{record.total_syncs:,} waits at {len(record.sites):,} sites saved to {arguments.output}"
     )

@@ -55,6 +55,11 @@ def add(commands: Any) -> None:
         "listed as 'unattributed'",
     )  # fmt: skip
     parser.add_argument(
+        "--driver", action="store_true",
+        help="also count what CUDA's driver sees, in all threads and in C++ extensions (needs "
+        "cupti-python; not beside --device-times and --cross-check)",
+    )  # fmt: skip
+    parser.add_argument(
         "--lines", action="store_true",
         help="record which lines of your own files ran, for check --trace (slower before "
         "Python 3.12)",
@@ -139,6 +144,7 @@ def run(arguments: argparse.Namespace) -> int:
         depth=arguments.depth,
         device_times=arguments.device_times,
         cross_check=arguments.cross_check,
+        driver=arguments.driver,
         ranges=arguments.ranges,
         lines=arguments.lines,
         own=arguments.own,

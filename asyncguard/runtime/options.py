@@ -32,6 +32,8 @@ class Options:
     device_times: who measures the idle time of the device that each wait causes: "cupti",
                 "profiler" (torch's), or "auto", the first of them that can. None: nobody does.
     cross_check: whether to compare with the waits that torch itself reports on CUDA.
+    driver:     whether to count what CUDA's driver sees, in all threads; not beside device_times
+                and cross_check, nor for some frameworks alone.
     ranges:     "record_function" or "nvtx": ranges round the waits, for other profilers.
     lines:      whether to record which lines of the user's own files run.
     own:        packages, named as they are imported, whose lines are the user's own.
@@ -47,6 +49,7 @@ class Options:
     depth: Depth = "light"
     device_times: DeviceTimes | None = None
     cross_check: bool = False
+    driver: bool = False
     ranges: Ranges | None = None
     lines: bool = False
     own: Iterable[str] = ()
@@ -60,6 +63,8 @@ class Options:
         if not isinstance(self.timeline, bool):
             _check_number("timeline", self.timeline or 0)
         _check_clock(self.clock)
+        if self.driver:
+            _check_driver(self)
         object.__setattr__(self, "frameworks", _known(self.frameworks))
         own = (self.own,) if isinstance(self.own, str) else tuple(self.own)
         object.__setattr__(self, "own", own)
@@ -74,6 +79,17 @@ class Options:
     def timeline_events(self) -> int | None:
         """How many events of the timeline to keep; None: none."""
         return TIMELINE_EVENTS if self.timeline is True else int(self.timeline or 0) or None
+
+
+def _check_driver(options: Options) -> None:
+    others = {
+        "device_times": (options.device_times, "a process has one CUPTI"),
+        "cross_check": (options.cross_check, "both would count the same waits"),
+        "frameworks": (options.frameworks, "the driver does not know whose calls they are"),
+    }
+    for name, (given, why) in others.items():
+        if given:
+            raise AsyncguardError(f"driver and {name} exclude each other: {why}; leave one out")
 
 
 def _check_number(name: str, value: object) -> None:

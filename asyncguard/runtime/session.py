@@ -21,6 +21,7 @@ from asyncguard.runtime import identity, memory, ranks, reading
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
+from asyncguard.runtime.driven import Driven
 from asyncguard.runtime.faults import UNWATCHED
 from asyncguard.runtime.graph_breaks import GraphBreaks
 from asyncguard.runtime.hub import hub
@@ -97,6 +98,7 @@ class Session:
         # The simulated device looks for them all the time.
         self._races = RaceReports() if options.races and self._model is None else None
         self._cross_check = CrossCheck(recorder, clock) if options.cross_check else None
+        self._driven = Driven(recorder, clock) if options.driver else None
 
     @property
     def has_started(self) -> bool:
@@ -140,6 +142,10 @@ class Session:
             self._cross_check.start()
             undo(self._cross_check.stop)
             undo(hub.remove, self._cross_check)
+        if self._driven is not None:
+            self._driven.start()
+            undo(self._driven.stop)
+            undo(hub.remove, self._driven)
         for part in self._listeners():
             hub.add(part)
         if self._options.depth == "full":
@@ -187,7 +193,8 @@ class Session:
 
     def _listeners(self) -> Iterator[Any]:
         """Yield the sinks; the device's times come last, for their work must not enter a stall."""
-        parts = self._recorder, self._cross_check, self._device, self._overlap, self._ranges
+        checks = self._cross_check, self._driven
+        parts = self._recorder, *checks, self._device, self._overlap, self._ranges
         return filter(None, parts)
 
     def _unlisten(self) -> None:
@@ -225,6 +232,7 @@ class Session:
         for part in (
             self._device,
             self._cross_check,
+            self._driven,
             self._overlap,
             self._model,
             self._lines,
@@ -251,8 +259,9 @@ class Session:
 
     def figures(self) -> Figures | None:
         """The figures of the record that `record` would make now; None where only that can tell."""
-        if self._state == "stopped" or self._cross_check is not None or self._device is not None:
-            return None  # the latter two add to what the recorder knows
+        adding = self._cross_check, self._driven, self._device
+        if self._state == "stopped" or any(part is not None for part in adding):
+            return None  # these add to what the recorder knows
         return self._recorder.figures()
 
     def totals(self) -> Totals:

@@ -86,6 +86,9 @@ class Extra(TypedDict, total=False):
         list[dict[str, Any]],
         Meta(description="host memory that was used while a copy might still use it"),
     ]
+    driver: Annotated[
+        dict[str, Any], Meta(description="waits that the driver saw: by hooks, and outside of them")
+    ]
     cross_check: Annotated[dict[str, Any], Meta(description="waits that torch itself reported")]
 
 

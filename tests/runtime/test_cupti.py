@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from asyncguard.runtime import device
-from asyncguard.runtime.device import DeviceTimes, cupti
+from asyncguard.runtime.device import DeviceTimes, cupti, subscription
 from asyncguard.runtime.device.source import Records, Unavailable
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.recorder import Recorder
@@ -189,8 +189,8 @@ def test_only_calls_that_enqueue_are_recorded() -> None:
     of_the_device = (KIND.CONCURRENT_KERNEL, KIND.MEMCPY, KIND.MEMCPY2, KIND.MEMSET)
     assert bench.kinds == {*map(int, of_the_device), int(KIND.RUNTIME), int(KIND.DRIVER)}
     calls = {
-        KIND.RUNTIME: cupti._enumeration(real, cupti.RUNTIME_CALLS),
-        KIND.DRIVER: cupti._enumeration(real, cupti.DRIVER_CALLS),
+        KIND.RUNTIME: subscription.enumeration(real, subscription.RUNTIME_CALLS),
+        KIND.DRIVER: subscription.enumeration(real, subscription.DRIVER_CALLS),
     }
     recorded = {c.name for kind in calls for c in calls[kind] if bench.records(kind, c.name)}
     launches = {"cudaLaunchKernel_v7000", "cudaGraphLaunch_v10000", "cuLaunchKernel", "cuMemcpy"}

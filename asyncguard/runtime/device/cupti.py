@@ -22,12 +22,18 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import importlib
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from asyncguard.runtime.device.source import Records, Unavailable
+from asyncguard.runtime.device.subscription import (
+    DRIVER_CALLS,
+    RUNTIME_CALLS,
+    Subscription,
+    enumeration,
+    modules,
+)
 
 BUFFER = 8 << 20  # bytes; NVIDIA advises 1 to 10 MB
 PORTION = 16_384  # records after which `full` is called
@@ -43,22 +49,11 @@ DRIVER_LAUNCHES = (
     "cuLaunchKernel", "cuLaunchCooperativeKernel", "cuGraphLaunch", "cuMemcpy", "cuMemset",
 )  # fmt: skip
 FORCED = 1  # flush what is not complete, too
-# Names of the calls' enumerations, which cupti-python has changed twice.
-RUNTIME_CALLS = ("Runtime_api_trace_cbid", "RuntimeApiTraceCbid", "runtime_api_trace_cbid")
-DRIVER_CALLS = ("Driver_api_trace_cbid", "DriverApiTraceCbid", "driver_api_trace_cbid")
 
 
 def find() -> Cupti:
     """The source; raises Unavailable where cupti-python is missing."""
-    try:
-        cupti = importlib.import_module("cupti.cupti")
-        driver = importlib.import_module("cuda.bindings.driver")
-    except (ImportError, OSError) as error:
-        raise Unavailable(
-            f"cupti-python cannot be imported ({error}); install the cupti-python of the CUDA"
-            ' version that the framework was built for, such as "cupti-python==13.2.*"'
-        ) from error
-    return Cupti(cupti, driver)
+    return Cupti(*modules())
 
 
 class Cupti:
@@ -72,11 +67,10 @@ class Cupti:
         self._lock = threading.Lock()
         self._records = Records()
         self._full: Callable[[], None] = lambda: None
-        self._left = False  # CUPTI
+        self._subscription = Subscription(cupti, driver)
         self._lost = 0
-        self._failures: list[Exception] = []  # in CUPTI's callbacks, where nobody could catch them
         self._silenced: list[tuple[Callable[[Any, int], None], Any]] = []
-        self._driver_calls = _enumeration(cupti, DRIVER_CALLS)
+        self._driver_calls = enumeration(cupti, DRIVER_CALLS)
         kinds = cupti.ActivityKind
         self._take: dict[int, Callable[[Any], None]] = {
             **{int(getattr(kinds, name)): self._ran for name in DEVICE_KINDS},
@@ -88,17 +82,11 @@ class Cupti:
     def start(self, full: Callable[[], None]) -> None:
         """Subscribe and enable; see `Source.start`."""
         self._full = full
-        try:
-            self._subscriber = self._cupti.subscribe(self._on_call, None)
-        # Besides its own error, cupti-python raises RuntimeError where it finds no library.
-        except (self._cupti.cuptiError, RuntimeError) as error:
-            raise Unavailable(
-                f"CUPTI is taken by another profiler or not usable here: {error}"
-            ) from error
+        self._subscription.open()
         try:
             self._enable()
         except (self._cupti.cuptiError, RuntimeError) as error:
-            self._finalise()
+            self._subscription.close()
             raise Unavailable(f"CUPTI does not collect here: {error}") from error
 
     def _enable(self) -> None:
@@ -106,7 +94,7 @@ class Cupti:
         cupti.activity_register_callbacks(self._on_request, self._on_complete)
         for kind in self._kinds():
             cupti.activity_enable(kind)
-        runtime_calls = _enumeration(cupti, RUNTIME_CALLS)
+        runtime_calls = enumeration(cupti, RUNTIME_CALLS)
         self._silence_others(cupti.activity_enable_runtime_api, runtime_calls, RUNTIME_LAUNCHES)
         self._silence_others(cupti.activity_enable_driver_api, self._driver_calls, DRIVER_LAUNCHES)
 
@@ -141,7 +129,7 @@ class Cupti:
         """
         cupti = self._cupti
         with contextlib.ExitStack() as steps:  # the last one first
-            steps.callback(self._finalise)
+            steps.callback(self._subscription.close)
             steps.callback(self._count_lost)
             for kind in self._kinds():
                 steps.callback(cupti.activity_disable, kind)
@@ -161,38 +149,6 @@ class Cupti:
         self._cupti.activity_get_num_dropped_records(0, 0, ctypes.addressof(dropped))
         self._lost = dropped.value
 
-    def _finalise(self) -> None:
-        """Detach at the end of a CUDA call of our own, where NVIDIA says that it is safe to.
-
-        Elsewhere another thread may be inside CUPTI at that moment. (Beside CUDA graphs finalising
-        crashed before CUDA 12.6, which is where cupti-python begins.)
-        """
-        cupti = self._cupti
-        call = self._driver_calls.cuDriverGetVersion
-        try:
-            cupti.enable_callback(1, self._subscriber, cupti.CallbackDomain.DRIVER_API, call)
-            self._driver.cuDriverGetVersion()
-        finally:
-            if not self._left:  # the callback did not come
-                self._leave()
-        if self._failures:
-            raise self._failures[0]
-
-    def _leave(self) -> None:
-        self._left = True
-        try:
-            self._cupti.unsubscribe(self._subscriber)
-        finally:
-            self._cupti.finalize()
-
-    def _on_call(self, userdata: Any, domain: int, call: int, data: Any) -> None:
-        leaving = data.callback_site == self._cupti.ApiCallbackSite.API_EXIT
-        if leaving and not self._left:
-            try:
-                self._leave()
-            except Exception as error:  # noqa: BLE001
-                self._failures.append(error)
-
     def _on_request(self) -> tuple[int, int]:
         return BUFFER, 0  # as many records as it holds
 
@@ -205,7 +161,7 @@ class Cupti:
                         take(activity)
                 full = len(self._records) >= PORTION
         except Exception as error:  # noqa: BLE001
-            self._failures.append(error)
+            self._subscription.failures.append(error)
             return
         if full:
             self._full()
@@ -222,8 +178,3 @@ class Cupti:
 
     def _called(self, call: Any) -> None:
         self._records.add_launch(call.correlation_id, call.start, call.end)
-
-
-def _enumeration(cupti: Any, names: tuple[str, ...]) -> Any:
-    """An enumeration by the first of its names that there is."""
-    return next(getattr(cupti, name) for name in names if hasattr(cupti, name))
