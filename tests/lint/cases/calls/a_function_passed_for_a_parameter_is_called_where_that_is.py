@@ -42,21 +42,3 @@ def keep(value):
 
 def train(model, loader, opt):
     Trainer(model, keep).fit(loader, opt)
-
-
-def fit_through_lambdas(model, loader, opt, on_loss):
-    show = lambda loss: on_loss(loss)
-    model.cuda()
-    for x, y in loader:
-        loss = torch.nn.functional.mse_loss(model(x.cuda(non_blocking=True)), y)
-        loss.backward()
-        opt.step()
-        show(loss)
-
-
-def tell(value):
-    history.append(value.item())  # ASG102
-
-
-def train_more(model, loader, opt):
-    fit_through_lambdas(model, loader, opt, tell)
