@@ -7,6 +7,7 @@ from torch import Tensor
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapters.torch import transfers as rules
 from asyncguard.runtime.adapters.torch.accesses import HostMemory
+from asyncguard.sim.captures import captures
 from asyncguard.sim.costs import Costs
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.places import PINNED, bearer_of, mark_of
@@ -59,6 +60,8 @@ class Transfers:
         direct = pinned and source is not None and _is_sent_itself(source, target, non_blocking)
         machine.enqueue(self._costs.transfer(_nbytes(target), direct), "copy", place)
         stream = machine.stream(place.index)
+        if captures.of(stream) is not None:
+            return  # nothing is copied before the graph runs
         if source is not None and pinned and source.numel():
             if not direct:
                 self._host.used(source, writes=False)  # it is made one block, or converted, first
@@ -76,7 +79,7 @@ class Transfers:
         held = not non_blocking or rules.download_held(source, target) is not None
         machine.enqueue(self._costs.transfer(_nbytes(target), pinned), "copy", origin)
         stream = machine.stream(origin.index)
-        if not target.numel():
+        if not target.numel() or captures.of(stream) is not None:
             return
         if not held:
             self._host.copied(target, stream, fills=True, name=name)
