@@ -18,7 +18,7 @@ from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.importable import unbound
 from asyncguard.lint.names import family
-from asyncguard.lint.source.imports import Imported
+from asyncguard.lint.source.imports import absolute
 from asyncguard.lint.syntax.tree import (
     dotted,
     expressions,
@@ -386,18 +386,3 @@ def _stars(tree: cst.Module, package: str, known: Callable[[str], bool]) -> Iter
             module = _module_of(node, package)
             if node.relative or known(module):
                 yield module
-
-
-def module_of(imported: Imported, package: str) -> str:
-    """Return the full name of the module that an import in `package` names."""
-    name = imported.module.lstrip(".")
-    return absolute(len(imported.module) - len(name), name, package)
-
-
-def absolute(level: int, module: str, package: str) -> str:
-    """Return the full name of the module that an import in `package` names; `level` counts dots."""
-    if not level:
-        return module
-    parts = package.split(".") if package else []
-    parts = parts[: max(0, len(parts) - (level - 1))]
-    return ".".join([*parts, module] if module else parts)

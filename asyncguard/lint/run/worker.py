@@ -1,7 +1,6 @@
 """One process's share of a check: reads files and returns their facts.
 
-Trees are imported only when a file needs one, so that a check of a few files without a framework
-does without libcst.
+Trees are imported only when a file is checked: what the cache answers does without libcst.
 """
 
 from __future__ import annotations

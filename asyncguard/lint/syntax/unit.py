@@ -16,7 +16,9 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from asyncguard.lint.source.decode import SourceError, check_syntax
+from asyncguard.lint.source.parsed import nesting
 from asyncguard.lint.syntax.lines import Lines, lines_of
+from asyncguard.lint.syntax.newer import is_newer
 from asyncguard.lint.syntax.uses import Use, uses_of
 
 # Line, column, end line, end column; lines from 1, columns in characters from 0.
@@ -30,26 +32,46 @@ class TooDeepError(Exception):
     """The source nests deeper than the parser or the analyzer can follow."""
 
 
+MOST_NESTED = 1_000  # expressions in expressions; the interpreter follows 60 of them
+MOST_BRACKETS = 200  # within each other, as Python's own parser has it
+LONGEST_LINE = 4_000  # characters, of what a newer Python may read
+
+
 def parse(text: str) -> cst.Module:
-    """Parse a file; raises SourceError for what is no Python, TooDeepError.
+    """Parse a file; raises SourceError for what is no Python, or nests too deeply.
 
     Python's own parser is asked first. It takes a tenth of the time, says best what is wrong and
-    where, and bounds how deep brackets nest, of which libcst's knows no end. What it refuses may be
-    of a newer Python, and is read if libcst reads it.
+    where, and knows how deep a text nests, in which libcst's takes a time that grows with the
+    square. What it refuses is read all the same if libcst reads it as that of a newer Python.
     """
     refused: SourceError | None = None
     try:
-        check_syntax(text)
+        if nesting(check_syntax(text), MOST_NESTED) > MOST_NESTED:
+            raise SourceError("nested too deeply to be analysed")
     except SourceError as error:
-        if not error.may_be_newer:
+        if not error.may_be_newer or not _is_shallow(text):
             raise
         refused = error
     try:
-        return cst.parse_module(text)
+        tree = cst.parse_module(text)
     except cst.ParserSyntaxError as error:
         raise refused or SourceError(error.message, error.raw_line, error.raw_column + 1) from error
     except RecursionError as error:
         raise TooDeepError("nested too deeply") from error
+    if refused is not None and not is_newer(tree):
+        raise refused
+    return tree
+
+
+def _is_shallow(text: str) -> bool:
+    """Whether no line is very long, and brackets do not seem to nest deeply."""
+    depth = 0
+    for line in text.split("\n"):
+        opened = sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+        depth = max(0, depth + opened)
+        if depth > MOST_BRACKETS or len(line) > LONGEST_LINE:
+            return False
+    return True
 
 
 class Unit:
