@@ -252,7 +252,7 @@ class A:
     # of it
     @b
     def é(self, x):
-        y = "日本", x
+        y = "日本", w
         return y
 """
 
@@ -263,7 +263,7 @@ def test_a_function_by_itself_stands_where_it_does_in_its_file() -> None:
     inner = whole.of(whole.tree.body[0].body.body[0])
     for unit in (whole, alone, inner):
         names = {n.value: unit.place(n) for n in walk(unit.tree) if type(n) is cst.Name}
-        assert names["x"] == (5, 18, 5, 19)
+        assert names["w"] == (5, 18, 5, 19)
         assert names["é"] == (4, 8, 4, 9)
 
 
