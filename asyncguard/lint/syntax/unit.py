@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -82,6 +83,7 @@ class Unit:
         self.text = text  # the lines of the file
         self.lines = lines  # of statements
         self.indent = indent  # that the file is indented with
+        self.file: Unit | None = None  # of which this is a function
         self._uses: dict[int, Sequence[Use]] = {}
         self._places: _Places | None = None
 
@@ -103,7 +105,16 @@ class Unit:
 
     def of(self, function: cst.FunctionDef) -> Unit:
         """Return the unit of one of the file's functions."""
-        return Unit(function, self.text, self.lines, self.indent)
+        own = Unit(function, self.text, self.lines, self.indent)
+        own.file = self
+        return own
+
+    @cached_property
+    def begins(self) -> list[int]:
+        """Where each line of the file begins, in characters; worked out once for all functions."""
+        if self.file is not None:
+            return self.file.begins
+        return [0, *accumulate(len(line) + 1 for line in self.text)]
 
 
 def read(text: str) -> Unit:
@@ -144,7 +155,7 @@ class _Places(CodegenState):
             shift = len(own) - len(own.lstrip())
             self.indent_tokens.append(own[:shift])
         tree._codegen(self)
-        self.begins = [0, *accumulate(len(line) + 1 for line in unit.text)]  # of lines
+        self.begins = unit.begins
         if type(tree) is not cst.Module:
             self.moved = self.begins[unit.line(tree) - 1] + shift - self.spans[id(tree)][0]
         else:
