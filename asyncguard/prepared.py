@@ -1,60 +1,20 @@
-"""What is made of text at every start, kept beside the bytecode of this package.
+"""The shipped rules files, kept parsed beside the bytecode of this package.
 
-Python keeps the bytecode of modules. It keeps neither that of the text which `dataclasses` compiles
-for each class, almost half of importing libcst with its 200 classes, nor what a TOML file says.
-Both are kept here as bytecode is: in the same folder, trusted as that is, made anew where what they
-were made of has changed, and not written where Python writes none (`python -B`).
+Python keeps the bytecode of modules, and does not keep what a TOML file says. It is kept here as
+bytecode is: in the same folder, trusted as that is, made anew where the file has changed, and not
+written where Python writes none (`python -B`).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import marshal
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 _PACKAGE = Path(__file__).parent
-MOST = 4_000  # texts; more than that are of versions that are gone
-_NAME = "exec"  # of the function that `dataclasses` calls; Python's own is found behind it
-
-_codes: dict[str, CodeType] | None = None  # by their texts, within `kept_code`
-
-
-@contextmanager
-def kept_code(name: str) -> Iterator[None]:
-    """Let what is imported within compile no text that an earlier process has compiled.
-
-    `name` says what is imported, where not all processes import the same.
-    """
-    global _codes
-    place = _beside(name)
-    before = _load(place)
-    outer, _codes = _codes, before if isinstance(before, dict) else {}
-    codes, known = _codes, len(_codes)
-    setattr(dataclasses, _NAME, execute)
-    try:
-        yield
-    finally:
-        _codes = outer
-        if outer is None:
-            delattr(dataclasses, _NAME)
-        if known < len(codes):
-            _store(place, dict([*codes.items()][-MOST:]))
-
-
-def execute(text: str, names: dict[str, Any], local: dict[str, Any] | None = None) -> None:
-    """Execute a text of `dataclasses` or of this package, as `exec` does."""
-    code = None if _codes is None else _codes.get(text)
-    if code is None:
-        code = compile(text, "<string>", "exec", dont_inherit=True)
-        if _codes is not None:
-            _codes[text] = code
-    exec(code, names, local)
 
 
 def rules_directory() -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from pathlib import Path
@@ -20,60 +19,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(prepared, "_beside", lambda name: tmp_path / "__pycache__" / name)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     return tmp_path / "__pycache__"
-
-
-def point() -> object:
-    """Make a class as libcst makes its own, and one of its objects."""
-    with prepared.kept_code("code"):
-        made = dataclasses.make_dataclass("Point", [("x", int), ("y", int, 3)], frozen=True)
-    found: object = made(1)
-    return found
-
-
-def test_a_class_is_compiled_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = point()
-    assert (here / "code").is_file()
-    monkeypatch.setattr(prepared, "compile", None, raising=False)  # calling it fails
-    again = point()
-    assert repr(again) == repr(first) == "Point(x=1, y=3)"
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        again.x = 2  # type: ignore[attr-defined]
-
-
-def test_dataclasses_are_as_before_outside() -> None:
-    point()
-    assert "exec" not in vars(dataclasses)
-    with pytest.raises(ZeroDivisionError), prepared.kept_code("code"):
-        raise ZeroDivisionError
-    assert "exec" not in vars(dataclasses)
-
-
-@pytest.mark.parametrize("damage", [b"", b"\xe3", b"()", b"\xff" * 9], ids=repr)
-def test_what_is_damaged_is_made_anew(here: Path, damage: bytes) -> None:
-    point()
-    (here / "code").write_bytes(damage)
-    assert repr(point()) == "Point(x=1, y=3)"
-    assert (here / "code").read_bytes() != damage
-
-
-def test_nothing_is_written_where_python_writes_no_bytecode(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    assert repr(point()) == "Point(x=1, y=3)"
-    assert not here.exists()
-
-
-def test_a_folder_that_cannot_be_written_to_is_left_alone(here: Path) -> None:
-    here.write_text("no folder")
-    assert repr(point()) == "Point(x=1, y=3)"
-
-
-def test_texts_that_are_gone_make_room(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepared, "MOST", 1)
-    point()
-    (known,) = prepared._load(here / "code")
-    assert "Point" in known or "x" in known
 
 
 @pytest.fixture
@@ -96,6 +41,27 @@ def test_a_rules_file_that_has_changed_is_parsed_again(rules: Path) -> None:
     rules.write_text(TEXT.replace("loss", "step"))
     os.utime(rules, ns=(1, 1))
     assert prepared.toml(rules)["word"] == "step"
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xe3", b"()", b"\xff" * 9], ids=repr)
+def test_what_is_damaged_is_made_anew(rules: Path, here: Path, damage: bytes) -> None:
+    prepared.toml(rules)
+    (here / "toy.toml").write_bytes(damage)
+    assert prepared.toml(rules)["word"] == "loss"
+    assert (here / "toy.toml").read_bytes() != damage
+
+
+def test_nothing_is_written_where_python_writes_no_bytecode(
+    rules: Path, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert prepared.toml(rules)["word"] == "loss"
+    assert not here.exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_left_alone(rules: Path, here: Path) -> None:
+    here.write_text("no folder")
+    assert prepared.toml(rules)["word"] == "loss"
 
 
 def test_a_date_is_parsed_each_time(rules: Path, here: Path) -> None:

@@ -52,8 +52,6 @@ ALLOWED = {
     ("runtime/shells.py", "'compile'"): "IPython's table of cells is asked for a name",
     ("pytest_plugin.py", IMPORTS): "a module of ours, by its name, for --asyncguard-own",
     ("runtime/detours.py", "compile"): "a template of its own with the names of free variables",
-    ("prepared.py", "exec"): "text of `dataclasses`, and of libcst's own class and field names",
-    ("prepared.py", "compile"): "of that text",
     ("prepared.py", "import marshal"): "what lies beside the package's own bytecode, as trusted",
     ("lint/run/pool.py", "import multiprocessing"): (
         "processes that run the linter; new interpreters import nothing from the working directory"

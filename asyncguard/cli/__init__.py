@@ -10,13 +10,10 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from asyncguard.prepared import kept_code
+from asyncguard import files, screens
+from asyncguard.cli import check, explain, gate, others, parsing, report, rules, run, tune
+from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
-
-with kept_code("cli"):
-    from asyncguard import files, screens
-    from asyncguard.cli import check, explain, gate, others, parsing, report, rules, run, tune
-    from asyncguard.model import AsyncguardError
 
 EPILOG = f"""start with:
   asyncguard check .               find waits in source

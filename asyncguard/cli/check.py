@@ -17,7 +17,6 @@ from asyncguard.cli import findings, fixes, options
 from asyncguard.cli.output import Output, tell
 from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError, Finding
-from asyncguard.prepared import kept_code
 from asyncguard.render.words import count
 
 if TYPE_CHECKING:
@@ -66,11 +65,6 @@ def add(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and show what was found; returns the exit status."""
-    with kept_code("check"):
-        return _run(arguments)
-
-
-def _run(arguments: argparse.Namespace) -> int:
     _require_sense(arguments)
     settings = options.configuration(arguments)
     if arguments.show_settings:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 
+import libcst as cst
 import pytest
 
 from asyncguard.lint.modules.importable import unbound
 
 
 def name_that_is_missing(text: str, *binds: str) -> str:
-    found = unbound(ast.parse(text), binds)
-    return found.id if found is not None else ""
+    found = unbound(cst.parse_module(text), binds)
+    return found.value if found is not None else ""
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ from asyncguard.lint.domain.values import (
     widened,
 )
 from asyncguard.lint.run.settings import Settings
-from asyncguard.lint.syntax.tree import NO_TREE
+from asyncguard.lint.syntax.unit import NO_TREE
 from tests.effort import examples
 
 USED = Reason(Provenance.USAGE, "`.item` is a method of such values", "a.py", 3)

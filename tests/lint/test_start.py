@@ -44,11 +44,6 @@ def test_msgspec_is_for_caches_alone(tmp_path: Path) -> None:
     assert imports(tmp_path) == "1 libcst msgspec"
 
 
-def test_a_file_without_a_framework_needs_no_tree(tmp_path: Path) -> None:
-    (tmp_path / "code.py").write_text("import os\n\n\nclass A(B):\n    pass\n", encoding="utf-8")
-    assert imports(tmp_path, "--no-cache") == "0"
-
-
 def test_labels_say_what_the_rules_say() -> None:
     told = [(label.code, label.name, label.default, label.refines) for label in labels()]
     assert told == [(r.code, r.name, r.default, r.refines) for r in registry.rules()]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from pathlib import Path
 
+import libcst as cst
 import pytest
 
 from asyncguard.lint.check import check_paths
+from asyncguard.lint.modules.switches import switches
 from asyncguard.lint.run.configured import configuration_files, turned_on
 from asyncguard.lint.run.settings import Settings
-from asyncguard.lint.source.switches import NOT, settled, switches
+from asyncguard.lint.source.switches import NOT, settled
 
 
 def left_off(source: str) -> set[str]:
-    return {name for name in settled([switches(ast.parse(source))]) if not name.startswith("not ")}
+    return {
+        name
+        for name in settled([switches(cst.parse_module(source))])
+        if not name.startswith("not ")
+    }
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,7 @@ def test_what_is_declared_as_an_array_is_data_and_no_option() -> None:
     ],
 )
 def test_an_option_stays_on_that_is_true_wherever_it_is_given(source: str, stays: bool) -> None:
-    assert (f"{NOT}clip" in settled([switches(ast.parse(source))])) is stays
+    assert (f"{NOT}clip" in settled([switches(cst.parse_module(source))])) is stays
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """The source cannot be read or parsed.
 
 The file could not be decoded or parsed, or is nested too deeply to analyse. Its other findings, if
-any, are unknown; those of other files are not affected.
+any, are unknown; those of other files are not affected. Syntax up to that of Python 3.14 is read
+under each Python that asyncguard supports.
 
     print("hello"          # before: '(' was never closed
     print("hello")         # after

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from asyncguard.lint.domain.definitions import FunctionInfo
     from asyncguard.lint.modules.analysis import FileAnalysis
     from asyncguard.lint.report.reports import Source
-    from asyncguard.lint.syntax.tree import Place
+    from asyncguard.lint.syntax.unit import Place
 
 CODE = "ASG403"
 NAME = "graph-kept-alive"

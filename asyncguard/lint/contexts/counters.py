@@ -10,7 +10,7 @@ import libcst as cst
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted, walk
+from asyncguard.lint.syntax.tree import dotted, text_of, walk
 
 _ACCUMULATES = family("value.accumulation")
 _COUNTER = family("counter.compared")
@@ -79,7 +79,7 @@ def _divisors(test: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
     """Yield what a test divides by for the remainder: `i % n`, `mod(i, n)`."""
     for node in walk(test):
         if type(node) is cst.BinaryOperation and type(node.operator) is cst.Modulo:
-            if type(node.left) not in (cst.SimpleString, cst.FormattedString):
+            if not isinstance(node.left, cst.BaseString):
                 yield node.right
         elif type(node) is cst.Call and len(node.args) == 2 and _gives_remainder(node.func):
             yield node.args[1].value
@@ -137,7 +137,7 @@ def _entry(node: cst.BaseExpression) -> str:
         return ""
     index = node.slice[0].slice
     text = index.value if type(index) is cst.Index else None
-    return text.value[1:-1] if type(text) is cst.SimpleString else ""
+    return text_of(text) or ""
 
 
 def _is_period(node: cst.BaseExpression) -> bool:

@@ -51,7 +51,6 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.evidence.items import of_place
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.syntax.tree import line_of
 from asyncguard.model import Device, Loop, SyncKind
 
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
@@ -164,7 +163,7 @@ class Frame:
     def line(self) -> int:
         """Return the line of the statement under execution; 0 if there is none."""
         unit, statement = self.function.unit, self.statement
-        return line_of(unit, statement) if unit is not None and statement is not None else 0
+        return unit.line(statement) if unit is not None and statement is not None else 0
 
     @property
     def trains(self) -> bool:

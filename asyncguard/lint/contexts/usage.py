@@ -13,7 +13,7 @@ from asyncguard.lint.syntax.tree import dotted, item_path
 
 def scan(info: FunctionInfo, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
     """Fill in what the function's own body says by usage; nested definitions keep theirs."""
-    for node, inner in info.unit.uses.get(id(info.node), ()) if info.unit is not None else ():
+    for node, inner in info.unit.uses(info.node) if info.unit is not None else ():
         if type(node) is cst.Call:
             _note_method(info, node, knowledge, frameworks, inner)
         elif info.outlined is None and not info.attributes_set:
@@ -91,6 +91,6 @@ def _is_axis(node: cst.BaseExpression) -> bool:
 
 def _is_tested(info: FunctionInfo, path: str) -> bool:
     """Whether a function asks of which type a path is: it is of several, so of others elsewhere."""
-    uses = info.unit.uses.get(id(info.node), ()) if info.unit is not None else ()
+    uses = info.unit.uses(info.node) if info.unit is not None else ()
     tests = filter(None, (type_test(node) for node, _ in uses))
     return any(test.path == path for test in tests)

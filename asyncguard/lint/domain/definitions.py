@@ -23,7 +23,8 @@ from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.values import UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.syntax.docstrings import documented
-from asyncguard.lint.syntax.tree import NO_TREE, Place, Unit, docstring, dotted, place
+from asyncguard.lint.syntax.tree import docstring, dotted
+from asyncguard.lint.syntax.unit import NO_TREE, Place, Unit
 from asyncguard.model import Loop
 
 # A script, or what tries something out: it is no training step, though it may run one.
@@ -227,7 +228,7 @@ class FunctionInfo:
 
     def calls(self, path: str) -> bool:
         """Whether a variable or attribute is called in it, which is no array then."""
-        uses = self.unit.uses.get(id(self.node), ()) if self.unit is not None else ()
+        uses = self.unit.uses(self.node) if self.unit is not None else ()
         return path != "" and any(
             type(node) is cst.Call and dotted(node.func) == path for node, _ in uses
         )
@@ -343,7 +344,7 @@ def drop_trees(sites: Iterable[Site]) -> None:
     """Note where sites stand, and let go of their trees."""
     for site in sites:
         if site.function.unit is not None and site.node is not NO_TREE:
-            site.place = place(site.function.unit, site.node)
+            site.place = site.function.unit.place(site.node)
             site.node, site.subject, site.statement = NO_TREE, None, None
             site.loops, site.blocks = (), ()
 

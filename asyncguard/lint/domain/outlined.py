@@ -1,4 +1,4 @@
-"""What a look at Python's own syntax tree says of one function, before it gets a tree."""
+"""What one look at a function says of it, before it is run."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from asyncguard.lint.domain.hints import Hints
 
 @dataclass(eq=False, slots=True)
 class Outlined:
-    """One function, as its `ast` shows it; lines count from 1."""
+    """One function, as its tree shows it; lines count from 1."""
 
     name: str
     first: int  # line of the first decorator, or of `def`
     line: int  # of `def`
     last: int
-    indent: int
     class_name: str
     parameters: tuple[str, ...]
     loops: bool = False

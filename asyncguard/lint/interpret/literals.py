@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
@@ -19,6 +17,7 @@ from asyncguard.lint.domain.values import (
     literal,
 )
 from asyncguard.lint.interpret.protocols import protocol_site
+from asyncguard.lint.syntax.tree import text_of
 
 
 def number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
@@ -30,17 +29,10 @@ def number(frame: Frame, node: cst.Integer | cst.Float) -> Value:
         return HOST_VALUE
 
 
-def string(frame: Frame, node: cst.SimpleString) -> Value:
+def string(frame: Frame, node: cst.SimpleString | cst.ConcatenatedString) -> Value:
     """A string; its text matters where it names a device."""
-    if len(node.value) > 80:
-        return HOST_VALUE
-    if node.value[0] in "'\"" and "\\" not in node.value:
-        return literal(node.value[1:-1])
-    try:
-        text = ast.literal_eval(node.value)
-    except (ValueError, SyntaxError):
-        return HOST_VALUE
-    return literal(text) if isinstance(text, str) else HOST_VALUE
+    text = text_of(node)
+    return HOST_VALUE if text is None or len(text) > 78 else literal(text)
 
 
 def other_constant(frame: Frame, node: cst.CSTNode) -> Value:
@@ -48,26 +40,31 @@ def other_constant(frame: Frame, node: cst.CSTNode) -> Value:
     return HOST_VALUE
 
 
-def f_string(frame: Frame, node: cst.FormattedString) -> Value:
+_FORMATTED = (cst.FormattedStringExpression, cst.TemplatedStringExpression)
+_WRITTEN = (cst.FormattedStringText, cst.TemplatedStringText)
+
+
+def f_string(frame: Frame, node: cst.FormattedString | cst.TemplatedString) -> Value:
     """An f-string formats each value in it."""
     for part in node.parts:
-        if type(part) is cst.FormattedStringExpression:
+        if isinstance(part, _FORMATTED):
             value = evaluate(frame, part.expression)
             protocol = "__repr__" if part.conversion else "__format__"
             protocol_site(frame, protocol, part.expression, value)
-            if part.format_spec:
-                for spec in part.format_spec:
-                    if type(spec) is cst.FormattedStringExpression:
-                        evaluate(frame, spec.expression)
+            for spec in part.format_spec or ():
+                if isinstance(spec, _FORMATTED):
+                    evaluate(frame, spec.expression)
     first = node.parts[0] if node.parts else None
-    return HOST_VALUE._replace(name=first.value if type(first) is cst.FormattedStringText else "")
+    return HOST_VALUE._replace(name=first.value if isinstance(first, _WRITTEN) else "")
 
 
 def concatenated(frame: Frame, node: cst.ConcatenatedString) -> Value:
-    """Adjacent string literals."""
-    evaluate(frame, node.left)
-    evaluate(frame, node.right)
-    return HOST_VALUE
+    """Adjacent string literals, some of which may be formatted."""
+    if text_of(node) is not None:
+        return string(frame, node)
+    left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+    begins = text_of(node.left)
+    return HOST_VALUE._replace(name=left.name if begins is None else begins + right.name)
 
 
 def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
@@ -116,6 +113,7 @@ EXPRESSIONS: Expressions = {
     cst.Imaginary: other_constant,
     cst.Ellipsis: other_constant,
     cst.FormattedString: f_string,
+    cst.TemplatedString: f_string,
     cst.ConcatenatedString: concatenated,
     cst.Tuple: sequence,
     cst.List: sequence,

@@ -50,7 +50,7 @@ from asyncguard.lint.interpret.narrowing import (
     truth,
 )
 from asyncguard.lint.interpret.protocols import protocol_site
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.syntax.tree import dotted, text_of
 
 _BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
 _JOINING = frozenset({cst.Add, cst.Multiply})  # of texts, and of masks
@@ -106,7 +106,7 @@ def _is_text(node: cst.BaseExpression) -> bool:
     """Whether an expression is a text in the source, of several joined or repeated ones too."""
     if type(node) is cst.BinaryOperation and type(node.operator) in _JOINING:
         return _is_text(node.left) or _is_text(node.right)
-    return type(node) is cst.SimpleString
+    return text_of(node) is not None
 
 
 def _percent_format(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
@@ -338,9 +338,8 @@ def _asks_for_host_backend(frame: Frame, test: cst.BaseExpression) -> bool:
     if type(test) is not cst.Comparison or len(test.comparisons) != 1:
         return False
     asked = test.comparisons[0]
-    if type(asked.operator) is not cst.Equal or type(asked.comparator) is not cst.SimpleString:
-        return False
-    return asked.comparator.value[1:-1] in frame.analysis.knowledge.language.host_backends
+    backends = frame.analysis.knowledge.language.host_backends
+    return type(asked.operator) is cst.Equal and text_of(asked.comparator) in backends
 
 
 def _either_symbol(frame: Frame, one: Value, other: Value) -> Value:

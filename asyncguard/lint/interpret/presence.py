@@ -78,7 +78,7 @@ def _is_set_again(function: FunctionInfo, owner: cst.BaseExpression) -> bool:
     """Whether what is moved is kept on an object: `setattr(self, name, x)`; so it moves once."""
     if type(owner) is not cst.Name or function.unit is None:
         return False
-    uses = function.unit.uses.get(id(function.node), ())
+    uses = function.unit.uses(function.node)
     kept = (n.args[2].value for n, _ in uses if type(n) is cst.Call and _sets(n))
     return any(dotted(value) == owner.value for value in kept)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
@@ -27,13 +25,13 @@ from asyncguard.lint.domain.values import (
     doubted,
     without_params,
 )
-from asyncguard.lint.syntax.tree import dotted, parse_type
+from asyncguard.lint.syntax.tree import dotted, parse_type, text_of
 
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
     """Return what an annotation or class expression says about its instances."""
     if type(node) is cst.SimpleString and depth < 3:
-        inner = parse_type(str(ast.literal_eval(node.value)))
+        inner = parse_type(text_of(node) or "")
         return type_value(frame, inner, depth + 1) if inner is not None else UNKNOWN_VALUE
     if type(node) is cst.BinaryOperation and type(node.operator) is cst.BitOr:
         left = type_value(frame, node.left, depth + 1)

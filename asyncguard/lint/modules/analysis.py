@@ -8,7 +8,6 @@ How often a function is entered is not known here; `linking` decides that for al
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Protocol
@@ -33,8 +32,7 @@ from asyncguard.lint.modules.outline import Outline
 from asyncguard.lint.modules.scope import Modules
 from asyncguard.lint.modules.signatures import bind_parameters, declared_result
 from asyncguard.lint.modules.summing import summary_of
-from asyncguard.lint.source.decode import check_syntax
-from asyncguard.lint.syntax.tree import NO_TREE, Unit, function_unit, module_unit
+from asyncguard.lint.syntax.unit import NO_TREE, Unit, function_unit
 from asyncguard.model import Loop
 
 
@@ -57,7 +55,7 @@ class FileAnalysis(Definitions):
         path: str,
         module_name: str,
         text: str,
-        parsed: ast.Module,
+        unit: Unit,
         outline: Outline,
         knowledge: Knowledge,
         frameworks: tuple[str, ...],
@@ -67,7 +65,7 @@ class FileAnalysis(Definitions):
         is_guest: bool = False,
     ) -> None:
         super().__init__(
-            path, module_name, text, parsed, outline, knowledge, frameworks, project,
+            path, module_name, text, unit, outline, knowledge, frameworks, project,
             is_package=is_package,
         )  # fmt: skip
         self.is_guest = is_guest  # of no framework: it is run for those who import it
@@ -87,16 +85,10 @@ class FileAnalysis(Definitions):
         return self.text.split("\n")
 
     @cached_property
-    def unit(self) -> Unit:
-        """The tree of what stands outside functions, made when it is needed first."""
-        parsed = self.parsed or check_syntax(self.text)
-        numbers = {(f.line, f.indent): n for n, f in enumerate(self.outline.functions)}
-        return module_unit(self.lines, parsed, numbers)
-
-    @cached_property
     def body(self) -> FunctionInfo:
         """The module's own statements, as a function."""
-        info = FunctionInfo("", "", self.unit.tree, self, unit=self.unit)
+        unit = self.tree_of_file
+        info = FunctionInfo("", "", unit.tree, self, unit=unit)
         scan(info, self.knowledge, self.frameworks)
         return info
 
@@ -105,13 +97,19 @@ class FileAnalysis(Definitions):
         """The module's scope."""
         return Frame(self, self.body)
 
+    @property
+    def tree_of_file(self) -> Unit:
+        """The file's own tree, which it has until its own statements have been run."""
+        assert self.unit is not None
+        return self.unit
+
     def run_module(self) -> None:
         """Execute the module's own statements (once)."""
         if self.running:
             return
         self.running = True
         self._note_trees()
-        blocks.run(self.frame, self.unit.tree.body)
+        blocks.run(self.frame, self.tree_of_file.tree.body)
         self.body.summary = summary_of(self.frame)
         self.types = {}
 
@@ -181,9 +179,11 @@ class FileAnalysis(Definitions):
         if outlined is not None and not info.has_tree:
             info.has_tree = True
             self._note_trees()
-            part = self.syntax.get((outlined.line, outlined.indent))
-            info.unit = function_unit(self.lines, outlined.first, outlined.last, part)
-            info.node = info.unit.tree
+            if self.unit is not None and type(info.node) is cst.FunctionDef:
+                info.unit = self.unit.of(info.node)
+            else:
+                info.unit = function_unit(self.lines, outlined.first, outlined.last)
+                info.node = info.unit.tree
             scan(info, self.knowledge, self.frameworks)
 
     def _note_trees(self) -> None:
@@ -211,14 +211,9 @@ class FileAnalysis(Definitions):
         self.frame.release()
         self.by_node.clear()
         self.report([])
-        self.release_syntax()
-        for name in ("lines", "unit"):
-            vars(self).pop(name, None)
-
-    def release_syntax(self) -> None:
-        """Let go of what Python's parser said; it is asked again for what is looked at later."""
-        self.parsed = None
-        vars(self).pop("syntax", None)
+        self.unit = None
+        self.outlined.clear()
+        vars(self).pop("lines", None)
 
     def requested_elsewhere(self) -> list[FunctionInfo]:
         """Return the functions that other files called, and what these call in this file."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
-from functools import cached_property
 
 import libcst as cst
 
@@ -12,17 +10,16 @@ from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function_of
 from asyncguard.lint.domain.hints import note_hint
-from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Role, Value
 from asyncguard.lint.interpret import blocks, types
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
-from asyncguard.lint.modules.outline import Outline, outer_functions
+from asyncguard.lint.modules.outline import Outline, last_name, outer_functions
 from asyncguard.lint.modules.scope import Modules, Scope
+from asyncguard.lint.modules.switches import switches
 from asyncguard.lint.names import family
-from asyncguard.lint.source import parsed
-from asyncguard.lint.source.switches import switches
 from asyncguard.lint.syntax.tree import dotted, walk
+from asyncguard.lint.syntax.unit import Unit
 from asyncguard.model import Loop
 
 _CACHES = family("function.caches")
@@ -36,7 +33,7 @@ class Definitions(Scope):
         path: str,
         module_name: str,
         text: str,
-        parsed: ast.Module,
+        unit: Unit,
         outline: Outline,
         knowledge: Knowledge,
         frameworks: tuple[str, ...],
@@ -47,18 +44,16 @@ class Definitions(Scope):
         super().__init__(
             path, module_name, text, knowledge, frameworks, project, is_package=is_package
         )
-        self.parsed: ast.Module | None = parsed  # while trees are made of it
-        self.options = switches(parsed)
+        self.options = switches(unit.tree)
         self.outline = outline
+        self.unit: Unit | None = unit  # while it has its trees
+        outer = (id(node) for node, _ in outer_functions(unit.tree))
+        self.outlined = dict(
+            zip(outer, outline.functions, strict=True)
+        )  # by the `id` of their nodes
         self.functions: list[FunctionInfo] = []
         self.by_node: dict[int, FunctionInfo] = {}  # by the id of where they are defined
         self.traced: set[str] = set()  # what compiled functions hand on, by its name
-
-    @cached_property
-    def syntax(self) -> dict[tuple[int, int], ast.stmt]:
-        """What Python's parser said of the outlined functions, by line and column, while kept."""
-        functions = outer_functions(self.parsed) if self.parsed is not None else ()
-        return {(node.lineno, node.col_offset): node for node, _ in functions}
 
     def define_function(self, frame: Frame, node: cst.FunctionDef) -> None:
         """Bind a function's name; decorators may compile it or make it a property."""
@@ -84,7 +79,7 @@ class Definitions(Scope):
             cls.methods.setdefault(info.name, info)
             cls.methods[info.name] = info
             info.closure = frame.parent
-        info.outlined = self._outlined(node)
+        info.outlined = self.outlined.get(id(node))
         info.unit = frame.function.unit
         if info.outlined is not None:
             if cls is not None:
@@ -97,18 +92,6 @@ class Definitions(Scope):
         self.functions.append(info)
         self.by_node[id(node)] = info
         return info
-
-    def _outlined(self, node: cst.FunctionDef) -> Outlined | None:
-        """Return the outlined function whose number stands for the body."""
-        suite = node.body
-        if type(suite) is cst.SimpleStatementSuite and len(suite.body) == 1:
-            small = suite.body[0]
-            if type(small) is cst.Expr and type(small.value) is cst.Integer:
-                index = int(small.value.value)
-                if index < len(self.outline.functions):
-                    known = self.outline.functions[index]
-                    return known if known.name == node.name.value else None
-        return None
 
     def _decorate(
         self, frame: Frame, info: FunctionInfo, value: Value, node: cst.BaseExpression
@@ -141,18 +124,9 @@ class Definitions(Scope):
 
     def _handed_on(self, info: FunctionInfo) -> Iterator[str]:
         """Yield the names of what a function hands to others first: `strategy.run(self.step)`."""
-        outlined = info.outlined
-        if outlined is None:
-            for call in walk(info.node):
-                if type(call) is cst.Call and type(call.func) is cst.Attribute and call.args:
-                    yield dotted(call.args[0].value).rpartition(".")[2]
-            return
-        tree = self.syntax.get((outlined.line, outlined.indent))
-        for node in parsed.walk(tree) if tree is not None else ():
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                first = node.args[0]
-                if isinstance(first, ast.Name | ast.Attribute):
-                    yield first.id if isinstance(first, ast.Name) else first.attr
+        for call in walk(info.node):
+            if type(call) is cst.Call and type(call.func) is cst.Attribute and call.args:
+                yield last_name(call.args[0].value)
 
     def define_class(self, frame: Frame, node: cst.ClassDef) -> None:
         """Bind a class's name, and its methods."""

@@ -1,16 +1,16 @@
-"""The outline of a file: its functions and classes, as Python's own syntax tree shows them.
+"""The outline of a file: its functions and classes, before any of it is run.
 
-Functions become trees of libcst when they are run. The outline says where they stand, which
-attributes of `self` they assign, and what usage tells of these, without running anything.
+It says where they stand, which attributes of `self` they assign, and what usage tells of these.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
+
+import libcst as cst
 
 from asyncguard.catalogue import load
 from asyncguard.lint.domain.hints import note_hint, tells_owner
@@ -18,17 +18,23 @@ from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.importable import unbound
 from asyncguard.lint.names import family
-from asyncguard.lint.source import parsed
-from asyncguard.lint.source.imports import Imported
-from asyncguard.lint.syntax.signatures import parameters
+from asyncguard.lint.source.imports import absolute
+from asyncguard.lint.syntax.tree import (
+    dotted,
+    expressions,
+    named_in,
+    stored,
+    suite,
+    text_of,
+    walk_expressions,
+)
+from asyncguard.lint.syntax.unit import Unit
 
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _LOSS = family("function.loss")
 _MANY = family("parameter.many")
 _DEVICE = family("device.named")
-_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
-_STORES = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.NamedExpr)
+_LOOPS = (cst.For, cst.While)
+_STORES = (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)
 
 
 class OwnClass(NamedTuple):
@@ -99,49 +105,54 @@ def _takes_many(function: Outlined) -> bool:
 
 def outline(
     path: str,
-    tree: ast.Module,
+    unit: Unit,
     knowledge: Knowledge,
     frameworks: tuple[str, ...],
     package: str,
     known: Callable[[str], bool],
 ) -> Outline:
     """Outline a parsed file of `package`; `known` says whether an import names a checked module."""
-    look = _Look(knowledge, frameworks)
+    tree = unit.tree
+    look = _Look(unit, knowledge, frameworks)
     functions = tuple(look.function(node, owner) for node, owner in outer_functions(tree))
     binds = frozenset(_bound(tree))
     stars = tuple(_stars(tree, package, known))
     foreign = tuple(_foreign_bases(tree, package))
     missing = unbound(tree, binds)
-    where = (missing.id, missing.lineno) if missing is not None else None
+    place = unit.place(missing) if missing is not None else None
+    where = (missing.value, place[0]) if missing is not None and place is not None else None
     return Outline(path, functions, binds, stars, own_classes(tree), foreign, where)
 
 
 class _Look:
     """One look at the functions of a file that uses certain frameworks."""
 
-    def __init__(self, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
+    def __init__(self, unit: Unit, knowledge: Knowledge, frameworks: tuple[str, ...]) -> None:
+        self.lines = unit.lines
         self.knowledge = knowledge
         self.frameworks = frameworks
         registers = (knowledge.registers[framework] for framework in frameworks)
         self.registers = frozenset[str]().union(*registers)
 
-    def function(self, node: ast.FunctionDef, class_name: str) -> Outlined:
+    def function(self, node: cst.FunctionDef, class_name: str) -> Outlined:
         """Outline one function."""
-        first = min([d.lineno for d in node.decorator_list], default=node.lineno)
-        taken = tuple(parameter.arg for parameter in parameters(node.args))
-        end = node.end_lineno or node.lineno
-        found = Outlined(node.name, first, node.lineno, end, node.col_offset, class_name, taken)
+        line, last = self.lines.starts[id(node)], self.lines.ends[id(node)]
+        first = self.lines.starts[id(node.decorators[0])] if node.decorators else line
+        taken = tuple(parameters(node.params))
+        found = Outlined(node.name.value, first, line, last, class_name, taken)
         seen = _Seen()
-        dropped: set[ast.AST] = set()  # calls whose result is
-        for statement in node.body:
-            for part in parsed.walk_inner(statement):
+        dropped: set[int] = set()  # calls whose result is
+        for statement in suite(node.body):
+            for part in walk_expressions(statement):
                 kind = type(part)
-                if kind is ast.Call:
-                    self._call(part, found, seen, is_dropped=part in dropped)
-                elif kind is ast.Expr:
-                    dropped.add(part.value)
+                if kind is cst.Call:
+                    self._call(part, found, seen, is_dropped=id(part) in dropped)
+                elif kind is cst.Expr:
+                    dropped.add(id(part.value))
                 elif kind in _STORES:
-                    targets = part.targets if kind is ast.Assign else [part.target]
+                    targets = (
+                        [t.target for t in part.targets] if kind is cst.Assign else [part.target]
+                    )
                     seen.attributes.update(_assigned(targets))
                 elif kind in _LOOPS:
                     found.loops = True
@@ -150,36 +161,38 @@ class _Look:
         found.hints = {path: hint for path, hint in found.hints.items() if path not in seen.tested}
         return found
 
-    def _call(self, node: ast.Call, found: Outlined, seen: _Seen, *, is_dropped: bool) -> None:
+    def _call(self, node: cst.Call, found: Outlined, seen: _Seen, *, is_dropped: bool) -> None:
         """Note the attributes that a call registers, and what it tells of what it is called on."""
         name = last_name(node.func)
-        if type(node.func) is ast.Attribute:
+        given = _positional(node)
+        if type(node.func) is cst.Attribute:
             is_move = name in load().moves
             if is_dropped and is_move:
                 return  # which tells of a model, if of anything: no array is moved in place
-            found.uploads |= is_move and _names_device(node, name)
-            self._method(node, node.func, found, seen)
+            found.uploads |= is_move and _names_device(given, name)
+            self._method(node.func, bool(given), found, seen)
         elif name == "self":
             found.calls_self = True
-        elif name == "isinstance" and len(node.args) == 2:
-            seen.tested.add(_self_path(node.args[0]))
+        elif name == "isinstance" and len(given) == 2:
+            seen.tested.add(_self_path(given[0]))
         if name in self.registers:
-            named = (k.value for k in node.keywords if k.arg == "name")
-            seen.attributes.update(str(getattr(n, "value", "")) for n in (*node.args[:1], *named))
+            named = (a.value for a in node.args if a.keyword and a.keyword.value == "name")
+            seen.attributes.update(text_of(value) or "" for value in (*given[:1], *named))
 
-    def _method(self, node: ast.Call, func: ast.Attribute, found: Outlined, seen: _Seen) -> None:
+    def _method(self, func: cst.Attribute, given: bool, found: Outlined, seen: _Seen) -> None:
         """Note the call of a method of `self`, or of one of its attributes."""
         path = _self_path(func)
         if not path:
             return
         seen.called.add(path)
-        owner = path[: -len(func.attr) - 1]
+        method = func.attr.value
+        owner = path[: -len(method) - 1]
         if owner == "self":
             return
-        if func.attr == "append":
+        if method == "append":
             seen.collected.add(owner.removeprefix("self."))
-        if tells_owner(func.attr, bool(node.args)):
-            hint = self.knowledge.by_usage(func.attr, self.frameworks)
+        if tells_owner(method, given):
+            hint = self.knowledge.by_usage(method, self.frameworks)
             if hint:
                 note_hint(found.hints, owner, hint)
 
@@ -198,149 +211,178 @@ class _Seen:
     tested: set[str] = field(default_factory=set)
 
 
-def _names_device(node: ast.Call, method: str) -> bool:
+def parameters(given: cst.Parameters) -> Iterator[str]:
+    """Yield the names of what a function takes: `*args` and `**kwargs` last."""
+    named = (*given.posonly_params, *given.params, *given.kwonly_params)
+    yield from (parameter.name.value for parameter in named)
+    starred = (given.star_arg, given.star_kwarg)
+    yield from (part.name.value for part in starred if isinstance(part, cst.Param))
+
+
+def _positional(call: cst.Call) -> list[cst.BaseExpression]:
+    """Return the arguments of a call that have no names."""
+    return [a.value for a in call.args if a.keyword is None and a.star != "**"]
+
+
+def _names_device(given: Sequence[cst.BaseExpression], method: str) -> bool:
     """Whether a call of a method that moves arrays names a device: `x.to(self.device)`."""
-    if not node.args:
+    if not given:
         return _DEVICE(method)
-    where = node.args[0]
-    return _DEVICE(str(where.value) if type(where) is ast.Constant else last_name(where))
+    return _DEVICE(text_of(given[0]) or last_name(given[0]))
 
 
-def _assigned(targets: Iterable[ast.expr]) -> Iterator[str]:
+def _assigned(targets: Iterable[cst.CSTNode]) -> Iterator[str]:
     """Yield the attributes of `self` in targets of assignments, also those changed in place."""
-    pending: list[ast.AST] = [*targets]
+    pending: list[cst.CSTNode] = [*targets]
     while pending:
         part = pending.pop()
         kind = type(part)
-        if kind is ast.Attribute:
+        if kind is cst.Attribute:
             if last_name(part.value) == "self":  # type: ignore[attr-defined]
-                yield part.attr  # type: ignore[attr-defined]
+                yield part.attr.value  # type: ignore[attr-defined]
             pending.append(part.value)  # type: ignore[attr-defined]
-        elif kind is not ast.Name and kind is not ast.Constant:
-            pending += parsed.children(part)
+        elif kind is not cst.Name:
+            pending += expressions(part)
 
 
-def last_name(func: ast.expr) -> str:
+def last_name(func: cst.CSTNode) -> str:
     """Return the name that is called, without its owner."""
-    if type(func) is ast.Attribute:
-        return func.attr
-    return func.id if type(func) is ast.Name else ""
+    if type(func) is cst.Attribute:
+        return func.attr.value
+    return func.value if type(func) is cst.Name else ""
 
 
-def _self_path(node: ast.expr) -> str:
+def _self_path(node: cst.CSTNode) -> str:
     """Return `self.a.b`; "" of anything else."""
-    names: list[str] = []
-    while type(node) is ast.Attribute:
-        names.append(node.attr)
-        node = node.value
-    own = names and type(node) is ast.Name and node.id == "self"
-    return ".".join(["self", *reversed(names)]) if own else ""
+    path = dotted(node)
+    return path if path.startswith("self.") else ""
 
 
-def blocks(node: ast.AST) -> Iterator[ast.AST]:
+def blocks(node: Any) -> Iterator[Any]:
     """Yield the statements, handlers and cases directly within a statement."""
-    kind: Any = type(node)
-    for name in _block_names(kind):
-        yield from getattr(node, name)
+    kind = type(node)
+    if kind is cst.Module:
+        yield from suite(node)
+    elif kind is cst.Match:
+        yield from node.cases
+    elif isinstance(node, _HOLDERS):
+        yield from suite(node.body)
+        following = getattr(node, "orelse", None)
+        yield from (
+            (following,)
+            if type(following) is cst.If
+            else suite(following.body)
+            if following
+            else ()
+        )
+        last = getattr(node, "finalbody", None)
+        yield from suite(last.body) if last is not None else ()
+        yield from getattr(node, "handlers", ())
 
 
-@cache
-def _block_names(kind: Any) -> tuple[str, ...]:
-    return tuple(name for name in _BLOCKS if name in kind._fields)
+_HOLDERS = (cst.BaseCompoundStatement, cst.ExceptHandler, cst.ExceptStarHandler, cst.MatchCase)
 
 
-def outer_functions(tree: ast.Module) -> Iterator[tuple[ast.FunctionDef, str]]:
+def outer_functions(tree: cst.Module) -> Iterator[tuple[cst.FunctionDef, str]]:
     """Yield the functions that are not within others, in order, with the name of their class."""
-    stack: list[tuple[ast.AST, str]] = [(tree, "")]
+    stack: list[tuple[Any, str]] = [(tree, "")]
     while stack:
         node, class_name = stack.pop()
-        if isinstance(node, DEFINITIONS):
-            yield node, class_name  # type: ignore[misc]
-        elif not isinstance(node, ast.expr):
-            inner = node.name if isinstance(node, ast.ClassDef) else class_name
+        if type(node) is cst.FunctionDef:
+            yield node, class_name
+        else:
+            inner = node.name.value if type(node) is cst.ClassDef else class_name
             stack += [(child, inner) for child in reversed([*blocks(node)])]
 
 
-def _outside_functions(tree: ast.Module) -> Iterator[ast.AST]:
+def _outside_functions(tree: cst.Module) -> Iterator[Any]:
     """Yield the statements that run when the file is imported, those in class bodies too."""
-    stack: list[ast.AST] = [tree]
+    stack: list[Any] = [tree]
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, DEFINITIONS):
+        if type(node) is not cst.FunctionDef:
             stack.extend(blocks(node))
 
 
-def own_classes(tree: ast.Module) -> dict[str, OwnClass]:
+def own_classes(tree: cst.Module) -> dict[str, OwnClass]:
     """Return the classes outside functions, by name."""
     return {
-        node.name: OwnClass(
+        node.name.value: OwnClass(
             frozenset(_base_names(node)),
-            frozenset(part.name for part in node.body if isinstance(part, DEFINITIONS)),
+            frozenset(
+                part.name.value for part in suite(node.body) if type(part) is cst.FunctionDef
+            ),
         )
         for node in _outside_functions(tree)
-        if isinstance(node, ast.ClassDef)
+        if type(node) is cst.ClassDef
     }
 
 
-def _base_names(node: ast.ClassDef) -> Iterator[str]:
+def _base_names(node: cst.ClassDef) -> Iterator[str]:
     for base in node.bases:
-        yield last_name(base.value if type(base) is ast.Subscript else base)
+        yield last_name(base.value.value if type(base.value) is cst.Subscript else base.value)
 
 
-def _foreign_bases(tree: ast.Module, package: str) -> Iterator[tuple[str, str]]:
+def _foreign_bases(tree: cst.Module, package: str) -> Iterator[tuple[str, str]]:
     """Yield what the classes of a file of `package` inherit from imports: modules, and names."""
-    origins = {name: origin for node in tree.body for name, origin in _imported(node, package)}
-    classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    parts = (part for cls in classes for base in cls.bases for part in parsed.walk(base))
-    yield from (origins[p.id] for p in parts if isinstance(p, ast.Name) and p.id in origins)
+    body = suite(tree)
+    origins = {name: origin for node in body for name, origin in _imported(node, package)}
+    classes = (node for node in body if type(node) is cst.ClassDef)
+    parts = (part for cls in classes for base in cls.bases for part in walk_expressions(base))
+    yield from (origins[p.value] for p in parts if type(p) is cst.Name and p.value in origins)
 
 
-def _imported(node: ast.stmt, package: str) -> Iterator[tuple[str, tuple[str, str]]]:
+def _imported(node: cst.CSTNode, package: str) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield the names that an import binds, with the module and the name that each stands for."""
-    if isinstance(node, ast.ImportFrom):
-        module = absolute(node.level, node.module or "", package)
-        yield from ((a.asname or a.name, (module, a.name)) for a in node.names)
-    elif isinstance(node, ast.Import):
-        yield from ((a.asname or a.name.partition(".")[0], (a.name, "")) for a in node.names)
+    if type(node) is cst.ImportFrom and not isinstance(node.names, cst.ImportStar):
+        module = _module_of(node, package)
+        for alias in node.names:
+            yield _bound_by(alias), (module, dotted(alias.name))
+    elif type(node) is cst.Import:
+        yield from ((_bound_by(alias), (dotted(alias.name), "")) for alias in node.names)
 
 
-def _bound(tree: ast.Module) -> Iterator[str]:
+def _bound_by(alias: cst.ImportAlias) -> str:
+    """Return the name that an import binds."""
+    if alias.asname is not None:
+        return dotted(alias.asname.name)
+    return dotted(alias.name).partition(".")[0]
+
+
+def _module_of(node: cst.ImportFrom, package: str) -> str:
+    return absolute(len(node.relative), dotted(node.module) if node.module else "", package)
+
+
+def _bound(tree: cst.Module) -> Iterator[str]:
     """Yield the names that definitions, imports and assignments bind outside functions."""
     for node in _outside_functions(tree):
-        if isinstance(node, (*DEFINITIONS, ast.ClassDef)):
-            yield node.name
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-        elif node is not tree:
-            yield from (
-                part.id
-                for child in parsed.children(node)
-                if not isinstance(child, ast.stmt)
-                for part in parsed.walk(child)
-                if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
-            )
+        kind = type(node)
+        if kind is cst.FunctionDef or kind is cst.ClassDef:
+            yield node.name.value
+        elif kind is cst.Import or kind is cst.ImportFrom:
+            if isinstance(node.names, cst.ImportStar):
+                yield "*"
+            else:
+                yield from map(_bound_by, node.names)
+        elif kind is not cst.Module:
+            yield from named_in(node.target) if kind is cst.For else ()
+            yield from (name for part in _heads(node) for name in stored(part))
 
 
-def _stars(tree: ast.Module, package: str, known: Callable[[str], bool]) -> Iterator[str]:
+def _heads(node: Any) -> Iterator[Any]:
+    """Yield the parts of a statement that are no statements, or a simple statement itself."""
+    if not isinstance(node, _HOLDERS):
+        yield node
+        return
+    kinds = (cst.BaseSuite, cst.BaseCompoundStatement, cst.Else, cst.Finally, *_HOLDERS)
+    yield from (part for part in expressions(node) if not isinstance(part, kinds))
+
+
+def _stars(tree: cst.Module, package: str, known: Callable[[str], bool]) -> Iterator[str]:
     """Yield the checked modules of which the file imports all."""
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-            module = absolute(node.level, node.module or "", package)
-            if node.level or known(module):
+    for node in suite(tree):
+        if type(node) is cst.ImportFrom and isinstance(node.names, cst.ImportStar):
+            module = _module_of(node, package)
+            if node.relative or known(module):
                 yield module
-
-
-def module_of(imported: Imported, package: str) -> str:
-    """Return the full name of the module that an import in `package` names."""
-    name = imported.module.lstrip(".")
-    return absolute(len(imported.module) - len(name), name, package)
-
-
-def absolute(level: int, module: str, package: str) -> str:
-    """Return the full name of the module that an import in `package` names; `level` counts dots."""
-    if not level:
-        return module
-    parts = package.split(".") if package else []
-    parts = parts[: max(0, len(parts) - (level - 1))]
-    return ".".join([*parts, module] if module else parts)

@@ -7,7 +7,6 @@ so that the cache knows what depends on a file.
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -28,11 +27,10 @@ from asyncguard.lint.modules.screen import NEAR, Screen
 from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.source.decode import (
     SourceError,
-    check_syntax,
     decode,
 )
 from asyncguard.lint.source.suppress import NO_ALLOWANCES, Allowances
-from asyncguard.lint.syntax.tree import TooDeepError
+from asyncguard.lint.syntax.unit import TooDeepError, Unit, read
 from asyncguard.model import Device
 
 MAX_TREES = 24  # modules that keep their trees: those that were asked for last
@@ -87,7 +85,7 @@ class Project:
         self.loaded: dict[str, FileAnalysis | None] = {}
         self.with_trees: dict[FileAnalysis, None] = {}  # those that have trees
         self.outlines: dict[str, Outline | None] = {}
-        self.parsed: dict[str, tuple[str, ast.Module]] = {}  # the last to be outlined for others
+        self.parsed: dict[str, tuple[str, Unit]] = {}  # the last to be outlined for others
         self.summaries = Summaries()
         self.packages = self.screen.packages
         self.absolute: dict[str, Path] = {}
@@ -221,7 +219,7 @@ class Project:
             return None
         return self.analysis(path, *read, is_guest=not self.screen.frameworks(path, read[0]))
 
-    def _read(self, path: str) -> tuple[str, ast.Module, tuple[str, ...]] | None:
+    def _read(self, path: str) -> tuple[str, Unit, tuple[str, ...]] | None:
         """Return a module's text, its syntax and its frameworks: all, if it names none."""
         try:
             text = decode(files.read(path, MAX_SIZE))
@@ -229,7 +227,7 @@ class Project:
             if not found:
                 found, graphs = self.screen.beside(path)
                 found = found or (() if graphs else tuple(self.knowledge.frameworks))
-            return text, self.syntax(path, text), found
+            return text, self.unit(path, text), found
         except OSError:
             if os.path.exists(path) and os.path.getsize(path) > MAX_SIZE:
                 text = "what others import of it is not followed, for its size"
@@ -238,19 +236,19 @@ class Project:
         except (SourceError, TooDeepError):
             return None
 
-    def syntax(self, path: str, text: str) -> ast.Module:
-        """Return what Python's parser says of a file; raises SourceError."""
+    def unit(self, path: str, text: str) -> Unit:
+        """Return the tree of a file; raises SourceError, TooDeepError."""
         kept, known = self.parsed.pop(path, ("", None))
-        return known if known is not None and kept == text else check_syntax(text)
+        return known if known is not None and kept == text else read(text)
 
-    def classes(self, path: str, syntax: ast.Module) -> Mapping[str, OwnClass]:
+    def classes(self, path: str, unit: Unit) -> Mapping[str, OwnClass]:
         """Return the classes of a file, by name."""
         known = self.outlines.get(path)
-        return own_classes(syntax) if known is None else known.classes
+        return own_classes(unit.tree) if known is None else known.classes
 
-    def _keep_parsed(self, path: str, text: str, syntax: ast.Module) -> None:
-        """Keep the syntax of a file, whose turn likely comes next."""
-        self.parsed[path] = text, syntax
+    def _keep_parsed(self, path: str, text: str, unit: Unit) -> None:
+        """Keep the tree of a file, whose turn likely comes next."""
+        self.parsed[path] = text, unit
         if len(self.parsed) > MAX_PARSED:
             del self.parsed[next(iter(self.parsed))]
 
@@ -293,16 +291,16 @@ class Project:
         self.asked.add((importer, path))
         return self.screen.handed_on.of(path, last)
 
-    def outline(self, path: str, parsed: ast.Module, frameworks: tuple[str, ...]) -> Outline:
+    def outline(self, path: str, unit: Unit, frameworks: tuple[str, ...]) -> Outline:
         """Outline a text."""
         package = self._package(path)
-        return outline(path, parsed, self.knowledge, frameworks, package, self._may_be_checked)
+        return outline(path, unit, self.knowledge, frameworks, package, self._may_be_checked)
 
     def analysis(
         self,
         path: str,
         text: str,
-        parsed: ast.Module,
+        unit: Unit,
         frameworks: tuple[str, ...],
         *,
         is_guest: bool = False,
@@ -310,9 +308,9 @@ class Project:
         """Return the analysis of a text, nothing of it run yet."""
         outlined = self.outlines.get(path)
         if outlined is None:
-            outlined = self.outlines[path] = self.outline(path, parsed, frameworks)
+            outlined = self.outlines[path] = self.outline(path, unit, frameworks)
         return FileAnalysis(
-            path, self.name(path), text, parsed, outlined, self.knowledge, frameworks, self,
+            path, self.name(path), text, unit, outlined, self.knowledge, frameworks, self,
             is_package=os.path.basename(path) == INIT, is_guest=is_guest,
         )  # fmt: skip
 
@@ -343,11 +341,9 @@ class Project:
             self._keep(name, known)
         return known
 
-    def add(
-        self, path: str, text: str, parsed: ast.Module, frameworks: tuple[str, ...]
-    ) -> FileAnalysis:
+    def add(self, path: str, text: str, unit: Unit, frameworks: tuple[str, ...]) -> FileAnalysis:
         """Return the analysis of a file to check, and keep it for importers."""
-        analysis = self.analysis(path, text, parsed, frameworks)
+        analysis = self.analysis(path, text, unit, frameworks)
         name = self.name(path)
         if self.modules.get(name) == path:
             self._keep(name, analysis)

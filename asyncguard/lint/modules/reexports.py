@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from asyncguard import files
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.naming import INIT, package_around
-from asyncguard.lint.modules.outline import module_of
 from asyncguard.lint.source.decode import SourceError, decode, frameworks_in, lines_with
-from asyncguard.lint.source.imports import Imported, imports_in
+from asyncguard.lint.source.imports import Imported, imports_in, module_of
 
 HOPS = 4  # modules between a name's use and its framework: mostly one or two
 

@@ -15,9 +15,9 @@ from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, Value, symbol
 from asyncguard.lint.knowledge import Knowledge
-from asyncguard.lint.modules.outline import absolute
 from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.names.words import compiled
+from asyncguard.lint.source.imports import absolute
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device
 

@@ -18,7 +18,7 @@ from asyncguard.lint.modules.analysis import FileAnalysis
 from asyncguard.lint.program.facts import Candidate, Via
 from asyncguard.lint.report import registry
 from asyncguard.lint.report.reports import CONFIDENCES, Report, Source
-from asyncguard.lint.syntax import tree
+from asyncguard.lint.syntax.unit import Place
 from asyncguard.model import Finding, Fix
 
 
@@ -43,13 +43,13 @@ def candidates(analysis: FileAnalysis) -> Iterator[Candidate]:
 
 def _places(
     wanted: Iterable[tuple[FunctionInfo, Iterable[cst.CSTNode]]],
-) -> dict[int, tree.Place]:
+) -> dict[int, Place]:
     """Return where nodes stand, by their id."""
     return {
         id(node): place
         for function, nodes in wanted
         for node in nodes
-        if function.unit is not None and (place := tree.place(function.unit, node)) is not None
+        if function.unit is not None and (place := function.unit.place(node)) is not None
     }
 
 
@@ -57,12 +57,12 @@ def _some(node: cst.CSTNode | None) -> tuple[cst.CSTNode, ...]:
     return () if node is None else (node,)
 
 
-def _via_places(reports: Iterable[Report]) -> dict[int, tree.Place]:
+def _via_places(reports: Iterable[Report]) -> dict[int, Place]:
     """Find the places of the reads inside helpers, whichever file these are in."""
     found = {}
     for site in (site for report in reports for site in _chain(report.via)):
         unit = site.function.unit
-        place = site.place or (tree.place(unit, site.node) if unit is not None else None)
+        place = site.place or (unit.place(site.node) if unit is not None else None)
         if place is not None:
             found[id(site)] = place
     return found
@@ -84,10 +84,10 @@ def _innermost(site: Site | None) -> Site | None:
 def _candidate(
     report: Report,
     analysis: FileAnalysis,
-    place: tree.Place,
-    found: dict[int, tree.Place],
+    place: Place,
+    found: dict[int, Place],
     source: Source,
-    inside: dict[int, tree.Place],
+    inside: dict[int, Place],
 ) -> Candidate:
     """Return what is reported at its own node; of a call, what it reads out of sight."""
     message = _filled(report.message, place, source)
@@ -106,9 +106,9 @@ def _candidate(
 def _where_read(
     report: Report,
     read: Site,
-    place: tree.Place,
+    place: Place,
     analysis: FileAnalysis,
-    inside: dict[int, tree.Place],
+    inside: dict[int, Place],
 ) -> Candidate:
     """Return what a call of a helper causes, reported where the helper reads the value."""
     helper = read.function.module
@@ -125,7 +125,7 @@ def _where_read(
     return Candidate(finding, report.params, named, by, switches)
 
 
-def _filled(message: str, place: tree.Place, source: Source) -> str:
+def _filled(message: str, place: Place, source: Source) -> str:
     return message.replace("{site}", _short(source.text(place)))
 
 
@@ -133,7 +133,7 @@ def _finding(
     report: Report,
     message: str,
     module: Module,
-    place: tree.Place,
+    place: Place,
     function: FunctionInfo,
     fix: Fix | None,
 ) -> Finding:
@@ -159,7 +159,7 @@ def _finding(
     )
 
 
-def _reading(read: Site, inside: dict[int, tree.Place]) -> str:
+def _reading(read: Site, inside: dict[int, Place]) -> str:
     """Name the place inside the helpers where the value is read in the end."""
     where = inside.get(id(read))
     file = Path(read.function.module.path).name

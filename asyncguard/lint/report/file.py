@@ -17,6 +17,7 @@ from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.fallbacks import is_fallback
 from asyncguard.lint.modules.hooks import entered_by, tells_by_names
 from asyncguard.lint.modules.project import Project
+from asyncguard.lint.modules.switches import switches
 from asyncguard.lint.program.definitions import is_distinctive
 from asyncguard.lint.program.facts import (
     Call,
@@ -33,8 +34,7 @@ from asyncguard.lint.report.plain import of_plain
 from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.lint.source.notebook import read_notebook
 from asyncguard.lint.source.suppress import suppressions
-from asyncguard.lint.source.switches import switches
-from asyncguard.lint.syntax import tree
+from asyncguard.lint.syntax.unit import TooDeepError
 from asyncguard.model import Loop
 
 
@@ -46,7 +46,7 @@ def of_source(data: bytes, path: str, project: Project) -> FileFacts:
         return _of_text(decode(data), path, project)
     except SourceError as error:
         return unreadable(path, error.reason, error.line, error.column)
-    except (RecursionError, tree.TooDeepError, MemoryError):
+    except (RecursionError, TooDeepError, MemoryError):
         return unreadable(path, "nested too deeply to be analysed")
     except Exception as error:  # noqa: BLE001 - a fault of ours must not hide other files
         return unreadable(path, f"could not be analysed: {type(error).__name__}: {error}")
@@ -70,23 +70,21 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     comments = suppressions(text, project.allowed)
     frameworks = project.screen.frameworks(path, text)
     if not frameworks:
-        syntax = project.syntax(path, text)
-        return of_plain(path, comments, project.classes(path, syntax), switches(syntax))
+        unit = project.unit(path, text)
+        return of_plain(path, comments, project.classes(path, unit), switches(unit.tree))
     if source := project.source_of(path, text):
         return FileFacts(path, source=source)
     _make_room(project)
     analysis = project.file(path)
     if analysis is None:
-        analysis = project.add(path, text, project.syntax(path, text), frameworks)
+        analysis = project.add(path, text, project.unit(path, text), frameworks)
     if analysis.outline.unbound is not None and project.is_packaged(path):
-        analysis.release_syntax()
         name, line = analysis.outline.unbound
         reason = f"nothing binds `{name}`, so that importing it raises NameError"
         return FileFacts(path, skipped=f"{path}:{line}: not checked: {reason}")
     facts = _facts(analysis)
     for info in _reached(analysis):
         facts = facts.with_guest(_apart(info))
-    analysis.release_syntax()
     bounds = tuple(sorted(project.bounds))
     project.bounds.clear()
     return facts._replace(suppressions=comments, bounds=bounds, options=analysis.options)

@@ -1,29 +1,13 @@
-"""What a file without a framework tells: its classes, and the comments in it. It needs no trees."""
+"""What a file without a framework tells: its classes, its options and the comments in it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from asyncguard.lint.modules.outline import OwnClass, own_classes
-from asyncguard.lint.modules.screen import Screen
+from asyncguard.lint.modules.outline import OwnClass
 from asyncguard.lint.program.facts import FileFacts
-from asyncguard.lint.source.decode import check_syntax, decode
-from asyncguard.lint.source.suppress import NO_ALLOWANCES, Allowances, Suppression, suppressions
-from asyncguard.lint.source.switches import Switches, switches
-
-
-def without_trees(
-    data: bytes, path: str, screen: Screen, allowed: Allowances = NO_ALLOWANCES
-) -> FileFacts | None:
-    """Return the facts of a file that is Python and for no framework; None of all others."""
-    try:
-        text = decode(data)
-        if path.endswith(".ipynb") or screen.frameworks(path, text):
-            return None
-        tree = check_syntax(text)
-        return of_plain(path, suppressions(text, allowed), own_classes(tree), switches(tree))
-    except Exception:  # noqa: BLE001 - who looks at it next tells what is wrong with it
-        return None
+from asyncguard.lint.source.suppress import Suppression
+from asyncguard.lint.source.switches import Switches
 
 
 def of_plain(

@@ -18,7 +18,7 @@ from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.evidence import items
 from asyncguard.lint.report.reasons import of_site
-from asyncguard.lint.syntax.tree import Place
+from asyncguard.lint.syntax.unit import Place
 from asyncguard.model import Confidence, FindingReason, Fix
 
 if TYPE_CHECKING:

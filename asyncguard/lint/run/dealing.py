@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from asyncguard import files
 from asyncguard.lint.modules.naming import package_around
-from asyncguard.lint.modules.outline import module_of
 from asyncguard.lint.run.pool import stretches
-from asyncguard.lint.source.imports import imports_in
+from asyncguard.lint.source.imports import imports_in, module_of
 
 CHUNKS = 16  # tasks at least, for an even load
 CHUNK = 160_000  # bytes of a task at most: many enough to spare messages

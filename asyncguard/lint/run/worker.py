@@ -1,7 +1,6 @@
 """One process's share of a check: reads files and returns their facts.
 
-Trees are imported only when a file needs one, so that a check of a few files without a framework
-does without libcst.
+Trees are imported only when a file is checked: what the cache answers does without libcst.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from asyncguard import files, prepared
+from asyncguard import files
 from asyncguard.additions import Addition
 from asyncguard.lint import knowledge, names
 from asyncguard.lint.program.facts import FileFacts, unreadable
@@ -51,8 +50,8 @@ def index(paths: Sequence[str]) -> dict[str, str]:
 @cache
 def load() -> type[Project]:
     """Import libcst and the analyzer, which processes that fork afterwards then share."""
-    with prepared.kept_code("libcst"):
-        from asyncguard.lint.modules.project import Project
+    from asyncguard.lint.modules.project import Project
+
     return Project
 
 
@@ -107,12 +106,6 @@ class Worker:
                 data = files.read(path)
             except OSError as error:
                 return unreadable(path, f"cannot be read: {error.strerror or error}")
-        if self._project is None:
-            from asyncguard.lint.report.plain import without_trees
-
-            told = without_trees(data, path, self.screen, self.options.allowed)
-            if told is not None:
-                return told
         project = self.project  # which imports libcst as `load` does
         from asyncguard.lint.report import file as facts
 

@@ -24,11 +24,15 @@ MOST_AHEAD = 16  # files whose syntax is kept for who asks next
 
 @dataclass(frozen=True)
 class SourceError(Exception):
-    """The source cannot be read as Python; `line` and `column` count from 1."""
+    """The source cannot be read as Python; `line` and `column` count from 1.
+
+    `may_be_newer`: a later Python may know what this one does not.
+    """
 
     reason: str
     line: int = 1
     column: int = 1
+    may_be_newer: bool = False
 
 
 _FORM_FEED = re.compile(r"^[ \t\f]*\f", re.MULTILINE)
@@ -140,7 +144,8 @@ def check_syntax(text: str) -> ast.Module:
             return ast.parse(text)
     except SyntaxError as error:
         reason = error.msg or "syntax error"
-        raise SourceError(reason, max(error.lineno or 1, 1), max(error.offset or 1, 1)) from error
+        line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
+        raise SourceError(reason, line, column, "too many" not in reason) from error
     except ValueError as error:  # null bytes, on some versions
         raise SourceError(str(error)) from error
     except (RecursionError, MemoryError) as error:

@@ -47,3 +47,18 @@ def _names(listed: str) -> Iterator[tuple[str, str]]:
         words = part.split()
         if words:
             yield words[0], words[2] if len(words) == 3 and words[1] == "as" else ""
+
+
+def module_of(imported: Imported, package: str) -> str:
+    """Return the full name of the module that an import in `package` names."""
+    name = imported.module.lstrip(".")
+    return absolute(len(imported.module) - len(name), name, package)
+
+
+def absolute(level: int, module: str, package: str) -> str:
+    """Return the full name of the module that an import in `package` names; `level` counts dots."""
+    if not level:
+        return module
+    parts = package.split(".") if package else []
+    parts = parts[: max(0, len(parts) - (level - 1))]
+    return ".".join([*parts, module] if module else parts)

@@ -65,3 +65,22 @@ def walk_inner(node: ast.AST) -> list[Any]:
             elif type(value) not in LEAVES:
                 found.append(value)
     return found
+
+
+def nesting(tree: ast.Module, most: int) -> int:
+    """Return how deep expressions nest within each other; at most `most`, statements count too."""
+    level: list[Any] = [tree]
+    levels = 0
+    while level:
+        levels += 1
+        level = [part for node in level for part in children(node) if type(part) not in LEAVES]
+    if levels <= most:
+        return levels
+    deepest = 0
+    pending: list[tuple[Any, int]] = [(tree, 0)]
+    while pending:
+        node, depth = pending.pop()
+        deepest = max(deepest, depth)
+        below = ((part, isinstance(part, ast.expr)) for part in children(node))
+        pending += [(part, depth + 1 if inner else 0) for part, inner in below]
+    return deepest

@@ -1,107 +1,39 @@
-"""Trees of functions, and back from their nodes to places in the file.
+"""libcst's trees, walked: their code, without the whitespace, the commas and the brackets.
 
-A tree is made of the part of a file that is looked at (`nodes`). `children` walks one without
-whitespace nodes, `dotted` names a chain of attributes, and `place` says where a node stands, which
-nodes do not know themselves.
+`children` walks one, `dotted` names a chain of attributes, `text_of` says what a string literal
+holds. Where a node stands is for `syntax.unit` to say.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import libcst as cst
 
-from asyncguard.lint.source.decode import check_syntax
-from asyncguard.lint.syntax.builder import Builder, Numbers, Origin, Use, span
-from asyncguard.lint.syntax.nodes import builder
-
-Place = tuple[
-    int, int, int, int
-]  # line, column, end line, end column; lines from 1, columns from 0
-
-
-NO_TREE = cst.Pass()  # stands for a tree that was let go
-
-
-class TooDeepError(Exception):
-    """The source nests deeper than the parser or the analyzer can follow."""
-
-
-class Unit(NamedTuple):
-    """The tree of a function, or of what stands outside a file's outlined functions."""
-
-    tree: Any  # cst.FunctionDef or cst.Module
-    lines: Sequence[str]  # of the file
-    origins: Mapping[int, Origin]  # what its nodes were built from, by their id
-    uses: Mapping[int, Sequence[Use]]  # what is called and assigned in bodies, by their nodes' id
-    offset: int = 0  # lines of the file before what these count from
-
-
-def module_unit(lines: Sequence[str], parsed: ast.Module, outlined: Numbers) -> Unit:
-    """Make the tree of a file, without the bodies of its outlined functions."""
-    made = builder(lines, outlined)
-    with _depth():
-        return Unit(made.module(parsed), lines, made.origins, made.uses)
-
-
-def function_unit(
-    lines: Sequence[str], first: int, last: int, parsed: ast.stmt | None = None
-) -> Unit:
-    """Make the tree of the function on lines `first` to `last` of a file that is Python.
-
-    `parsed` is what Python's parser said of it in the file, if that is at hand.
-    """
-    if parsed is not None:
-        return _unit(builder(lines), parsed, lines, 0)
-    own = lines[first - 1 : last]
-    indented = own[0][:1] in (" ", "\t")
-    if indented:
-        own = ["if 1:", *own]
-    (parsed,) = check_syntax("\n".join(own) + "\n").body
-    if isinstance(parsed, ast.If):
-        (parsed,) = parsed.body
-    return _unit(builder(own), parsed, lines, first - 1 - indented)
-
-
-def _unit(made: Builder, statement: ast.stmt, lines: Sequence[str], offset: int) -> Unit:
-    with _depth():
-        (function,) = made.statements([statement])
-    if type(function) is not cst.FunctionDef:
-        raise TooDeepError("a function was not where it was expected")
-    return Unit(function, lines, made.origins, made.uses, offset)
-
-
-@contextmanager
-def _depth() -> Iterator[None]:
-    """Name what it means that a tree takes too many calls."""
-    try:
-        yield
-    except RecursionError as error:
-        raise TooDeepError("nested too deeply") from error
+LONGEST_TYPE = 400  # characters of a type in a string; libcst is slow where brackets nest
 
 
 @lru_cache(maxsize=1024)
 def parse_type(text: str) -> cst.BaseExpression | None:
     """Parse a type that a string names; None if it holds anything else."""
+    if len(text) > LONGEST_TYPE:
+        return None
     try:
-        node = ast.parse(text.strip(), mode="eval").body
-        made: cst.BaseExpression = builder(()).expression(node)
+        return cst.parse_expression(text.strip())
     except Exception:  # noqa: BLE001 - any text may stand in an annotation or a docstring
         return None
-    return made
 
 
-# Fields that hold no expression or statement.
+# Fields that hold no expression or statement, or only names that types are generic in.
 _DULL = ("whitespace", "leading", "lines_after", "header", "footer", "indent", "newline",
          "lpar", "rpar", "comma", "semicolon", "dot", "equal", "trailing", "lbracket", "rbracket",
-         "lbrace", "rbrace", "asynchronous", "star", "operator_whitespace",
-         "encoding", "default_indent", "default_newline", "has_trailing")  # fmt: skip
+         "lbrace", "rbrace", "asynchronous", "star", "operator_whitespace", "separator",
+         "encoding", "default_indent", "default_newline", "has_trailing", "posonly_ind",
+         "type_parameters")  # fmt: skip
 
 
 @cache
@@ -136,6 +68,98 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
         elif kind in _NODES:
             found.append(value)
     return found
+
+
+# Fields of names that are no expressions: `f(keyword=value)`, `import a.b as c`.
+_WORDS: dict[type[Any], frozenset[str]] = {
+    cst.Attribute: frozenset({"attr"}),
+    cst.Arg: frozenset({"keyword"}),
+    cst.Param: frozenset({"name"}),
+    cst.FunctionDef: frozenset({"name"}),
+    cst.ClassDef: frozenset({"name"}),
+    cst.ExceptHandler: frozenset({"name"}),
+    cst.ExceptStarHandler: frozenset({"name"}),
+    cst.NameItem: frozenset({"name"}),
+    cst.Import: frozenset({"names"}),
+    cst.ImportFrom: frozenset({"module", "names"}),
+    cst.MatchAs: frozenset({"name"}),
+    cst.MatchStar: frozenset({"name"}),
+    cst.MatchMapping: frozenset({"rest"}),
+    cst.MatchKeywordElement: frozenset({"key"}),
+    cst.MatchSingleton: frozenset({"value"}),
+}
+
+
+@cache
+def _inner(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gets the fields of a node that may hold expressions or statements."""
+    words = _WORDS.get(kind, frozenset())
+    fields = (f.name for f in dataclasses.fields(kind) if f.name not in words)
+    names = [name for name in fields if name.startswith(_STARRED) or not name.startswith(_DULL)]
+    if len(names) < 2:
+        return lambda node: tuple(getattr(node, name) for name in names)
+    return attrgetter(*names)
+
+
+_STARRED = ("star_arg", "star_kwarg")  # parameters
+
+
+def expressions(node: cst.CSTNode) -> list[Any]:
+    """Return the direct children, but for names that are no expressions."""
+    found: list[Any] = []
+    if type(node) in _LEAVES:
+        return found
+    for value in _inner(type(node))(node):
+        kind = type(value)
+        if kind is list or kind is tuple:
+            found += value
+        elif kind in _NODES:
+            found.append(value)
+    return found
+
+
+def walk_expressions(node: cst.CSTNode) -> list[Any]:
+    """Return `node` and all below it, the outer before the inner, without such names."""
+    found: list[Any] = [node]
+    for part in found:
+        found += expressions(part)
+    return found
+
+
+def suite(node: Any) -> Sequence[Any]:
+    """Return the statements in a block, those of a line each by itself."""
+    found: list[Any] = []
+    for statement in node.body:
+        if type(statement) is cst.SimpleStatementLine:
+            found += statement.body
+        else:
+            found.append(statement)
+    return found
+
+
+def stored(node: cst.CSTNode) -> Iterator[str]:
+    """Yield the names that a simple statement or an expression binds."""
+    for part in walk_expressions(node):
+        kind = type(part)
+        if kind is cst.Assign:
+            for target in part.targets:
+                yield from named_in(target.target)
+        elif kind in _BINDING:
+            yield from named_in(part.target)
+        elif kind is cst.AsName:
+            yield from named_in(part.name)
+
+
+_BINDING = frozenset({cst.AnnAssign, cst.AugAssign, cst.NamedExpr, cst.CompFor})
+
+
+def named_in(target: Any) -> Iterator[str]:
+    """Yield the names in a target, which may be a tuple of some."""
+    if type(target) is cst.Name:
+        yield target.value
+    elif type(target) is cst.Tuple or type(target) is cst.List:
+        for element in target.elements:
+            yield from named_in(element.value)
 
 
 def argument_paths(call: cst.Call) -> frozenset[str]:
@@ -187,31 +211,20 @@ def docstring(node: cst.CSTNode) -> str:
     first: Any = node.body.body[0] if type(node) is cst.FunctionDef else None
     if type(first) is cst.SimpleStatementLine:
         first = first.body[0]
-    text = first.value if type(first) is cst.Expr else None
-    said = ast.literal_eval(text.value) if type(text) is cst.SimpleString else ""
-    return said if isinstance(said, str) else ""
+    return text_of(first.value) or "" if type(first) is cst.Expr else ""
 
 
-def place(unit: Unit, node: cst.CSTNode) -> Place | None:
-    """Return the place in the file of one of a unit's expressions or statements."""
-    origin = unit.origins.get(id(node))
-    if origin is None:
+def text_of(node: cst.CSTNode | None) -> str | None:
+    """Return what a string literal holds, one in several pieces too; None of anything else."""
+    if type(node) is cst.SimpleString:
+        quoted = node.value
+        if quoted[0] in "'\"" and "\\" not in quoted:
+            ends = 3 if quoted[:3] in ('"""', "'''") else 1
+            return quoted[ends:-ends]
+    elif type(node) is not cst.ConcatenatedString:
         return None
-    line, column, end_line, end_column = span(origin)
-    line, end_line = line + unit.offset, end_line + unit.offset
-    return (
-        line,
-        _column(unit.lines[line - 1], column),
-        end_line,
-        _column(unit.lines[end_line - 1], end_column),
-    )
-
-
-def line_of(unit: Unit, node: cst.CSTNode) -> int:
-    """Return the line in the file that one of a unit's statements starts on; 0 if unknown."""
-    origin = unit.origins.get(id(node))
-    return span(origin)[0] + unit.offset if origin is not None else 0
-
-
-def _column(line: str, column: int) -> int:
-    return column if line.isascii() else len(line.encode()[:column].decode(errors="replace"))
+    try:
+        text = node.evaluated_value
+    except (ValueError, SyntaxError):
+        return None
+    return text if isinstance(text, str) else None
