@@ -61,13 +61,16 @@ def _place(call: CallSite) -> tuple[str, int, int, str]:
 
 
 def _rank(told: Told) -> tuple[object, ...]:
-    """Return what orders the ways to one finding; names of files and functions come last."""
+    """Return what orders the ways to one finding, in whatever order they were found.
+
+    Names of files and functions come late, evidence last.
+    """
     finding = told.finding
     doubts = sum(why.about == DOUBT for why in finding.reasons)
     texts = tuple(f"{why.about} {why.text}" for why in finding.reasons)
     places = tuple((why.path, why.line) for why in finding.reasons)
     said = finding.message, finding.advice, -doubts, texts, places, finding.api
-    return (heat(finding), *said, finding.function)
+    return (heat(finding), *said, finding.function, finding.evidence)
 
 
 def heat(finding: Finding) -> Heat:
