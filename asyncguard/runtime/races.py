@@ -103,6 +103,10 @@ class Place(NamedTuple):
     def __str__(self) -> str:
         return f"{self.path}:{self.line}" + (f" in {self.function}" if self.function else "")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data."""
+        return {"path": self.path, "line": self.line, "function": self.function}
+
     @classmethod
     def of(cls, frame: FrameType | None) -> Place:
         """The line that a call in `frame` is charged to."""
@@ -158,9 +162,9 @@ class Race:
         return {
             "code": self.code,
             "copy": self.copy,
-            "copied_at": self.copied_at._asdict(),
+            "copied_at": self.copied_at.to_dict(),
             "use": self.use,
-            "used_at": self.used_at._asdict(),
+            "used_at": self.used_at.to_dict(),
         }
 
 

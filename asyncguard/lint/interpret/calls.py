@@ -177,12 +177,7 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if _is_function(callee):
         return _call_functions(frame, node, callee, arguments)
     if callee.kind == CLASS:
-        cls = class_of(callee)
-        init = cls.lookup("__init__")
-        frame.call(init)
-        if init is not None:
-            frame.passes(init, bind_arguments(init, arguments, callee))
-        return made_of(cls, arguments)
+        return _make_instance(frame, callee, arguments)
     if callee.kind in CALLABLE or callee.kind == DEVICE:
         # What is called cannot be an array, whatever its name suggests: `loss(y_hat, y)`.
         return call_model(frame, node, callee, arguments)
@@ -190,6 +185,21 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         return call_metric(frame, node, callee, arguments)
     if isinstance(callee.ref, ClassInfo) and (method := callee.ref.lookup("__call__")):
         return _call_object(frame, node, callee, method, arguments)
+    return _call_unknown(frame, node, callee, arguments)
+
+
+def _make_instance(frame: Frame, callee: Value, arguments: Arguments) -> Value:
+    """Call a checked class."""
+    cls = class_of(callee)
+    init = cls.lookup("__init__")
+    frame.call(init)
+    if init is not None:
+        frame.passes(init, bind_arguments(init, arguments, callee))
+    return made_of(cls, arguments)
+
+
+def _call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call what is not known: a parameter's function, an object whose class its name tells."""
     given = handed(frame, arguments)
     called_itself(frame, dotted(node.func).rpartition(".")[2], given)
     if callee.kind == UNKNOWN and (name := frame.parameter_called(callee.params.only)):

@@ -59,7 +59,7 @@ def _wait(spot: Spot) -> str | None:
 
 
 def _listed(spot: Spot) -> Fix | None:
-    """Wait behind the loop for what it appends: `rows.append(x.cpu().numpy())`."""
+    """Wait behind the loop for what it appends: `rows.append(x.cpu())`."""
     code, value = spot.code, _copied(spot)
     statement = spot.statement
     call = statement.value if isinstance(statement, ast.Expr) else None
@@ -84,7 +84,7 @@ def _listed(spot: Spot) -> Fix | None:
 
 
 def _is_shared(code: Code, copy: ast.expr, outer: ast.expr) -> bool:
-    """Whether what a copy is made into looks at none of its values: `x.cpu().numpy()`."""
+    """Whether what a copy is made into looks at none of its values: `x.cpu().t()`."""
     return outer in code.through(copy, _SHARING)
 
 
