@@ -7,7 +7,7 @@ holds. Where a node stands is for `syntax.unit` to say.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
@@ -58,10 +58,13 @@ _LEAVES = frozenset({cst.Name, cst.Integer, cst.Float, cst.SimpleString, cst.For
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """Return the direct children that are code, in source order."""
-    found: list[cst.CSTNode] = []
-    if type(node) in _LEAVES:
-        return found
-    for value in _parts(type(node))(node):
+    return [] if type(node) in _LEAVES else _nodes_in(_parts(type(node))(node))
+
+
+def _nodes_in(fields: Iterable[Any]) -> list[Any]:
+    """Return the nodes that fields hold, by themselves or in lists."""
+    found: list[Any] = []
+    for value in fields:
         kind = type(value)
         if kind is list or kind is tuple:
             found += value
@@ -106,16 +109,7 @@ _STARRED = ("star_arg", "star_kwarg")  # parameters
 
 def expressions(node: cst.CSTNode) -> list[Any]:
     """Return the direct children, but for names that are no expressions."""
-    found: list[Any] = []
-    if type(node) in _LEAVES:
-        return found
-    for value in _inner(type(node))(node):
-        kind = type(value)
-        if kind is list or kind is tuple:
-            found += value
-        elif kind in _NODES:
-            found.append(value)
-    return found
+    return [] if type(node) in _LEAVES else _nodes_in(_inner(type(node))(node))
 
 
 def walk_expressions(node: cst.CSTNode) -> list[Any]:
