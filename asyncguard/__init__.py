@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from asyncguard.model import AsyncguardError as AsyncguardError
     from asyncguard.notebook import load_ipython_extension as load_ipython_extension
     from asyncguard.runtime.benchmark import Benchmark as Benchmark
+    from asyncguard.runtime.later import Handle as Handle
+    from asyncguard.runtime.later import Later as Later
+    from asyncguard.runtime.later import later as later
     from asyncguard.runtime.limits import SyncLimitExceeded as SyncLimitExceeded
     from asyncguard.runtime.limits import SyncLimitWarning as SyncLimitWarning
     from asyncguard.runtime.limits import allow_syncs as allow_syncs
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "AsyncguardError": "asyncguard.model",
     "Benchmark": "asyncguard.runtime.benchmark",
+    "Handle": "asyncguard.runtime.later",
+    "Later": "asyncguard.runtime.later",
     "Prediction": "asyncguard.advise.replay",
     "Schedule": "asyncguard.runtime.schedule",
     "SyncLimitExceeded": "asyncguard.runtime.limits",
@@ -39,6 +44,7 @@ _HOMES = {
     "Trace": "asyncguard.api",
     "allow_syncs": "asyncguard.runtime.limits",
     "forbid_syncs": "asyncguard.runtime.limits",
+    "later": "asyncguard.runtime.later",
     "limit_syncs": "asyncguard.runtime.limits",
     "load_ipython_extension": "asyncguard.notebook",
     "load_trace": "asyncguard.api",

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from asyncguard import catalogue, files
 from asyncguard.catalogue import BY_KIND, Catalogue, CatalogueError, Framework, Steps, SyncPoint
+from asyncguard.catalogue.extending import joined
 
 MOST = 1 << 20  # bytes of one file
 _KEYS = {"schema", "extends", "modules", "steps", "sync", "name", "snippet", *BY_KIND}
@@ -99,24 +100,18 @@ def _extend(base: Framework, data: Mapping[str, Any], where: str) -> Framework:
     if hooked := sorted(key for key in _FOR_HOOKS if getattr(steps, key)):
         raise CatalogueError(f"{where}: [steps]: {hooked[0]!r} needs an adapter, in a package")
     tables: dict[str, Any] = {
-        name: _joined(getattr(base, name), catalogue.by_kind(where, name, data)) for name in BY_KIND
+        name: joined(getattr(base, name), catalogue.by_kind(where, name, data)) for name in BY_KIND
     }
     entries = catalogue.entries(where, "sync", data)
     points = tuple(_point(where, base.name, entry) for entry in entries)
     if taken := {point.id for point in base.sync}.intersection(point.id for point in points):
         raise CatalogueError(f"{where}: sync {min(taken)!r:.80}: the id is taken; choose another")
     return base._replace(
-        steps=Steps(*(mine + theirs for mine, theirs in zip(base.steps, steps, strict=True))),
+        steps=joined(base.steps, steps),
         companions=base.companions + catalogue.texts(where, "modules", data.get("modules", [])),
         sync=base.sync + points,
         **tables,
     )
-
-
-def _joined(
-    base: Mapping[str, tuple[str, ...]], more: Mapping[str, tuple[str, ...]]
-) -> dict[str, tuple[str, ...]]:
-    return {kind: (*base.get(kind, ()), *more.get(kind, ())) for kind in {**base, **more}}
 
 
 def _point(path: str, framework: str, entry: dict[str, Any]) -> SyncPoint:

@@ -17,16 +17,15 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from asyncguard import files, reports, screens
-from asyncguard.advise import outcome, suggest
+from asyncguard.advise import suggest
 from asyncguard.advise.replay import Prediction, predict
-from asyncguard.gate.difference import Difference, Expectation, difference
 from asyncguard.model import AsyncguardError, SiteStats, Suggestion, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.render import table as render_table
 from asyncguard.render.table import SortBy
 from asyncguard.runtime import store
+from asyncguard.runtime.figures import Figures, Totals
 from asyncguard.runtime.options import Depth, DeviceTimes, Options, Ranges
-from asyncguard.runtime.recorder import Figures, Totals
 from asyncguard.runtime.schedule import Cycles, Schedule
 from asyncguard.runtime.session import Session, Steps
 
@@ -127,8 +126,7 @@ class Trace:
     @property
     def syncs_per_step(self) -> float | None:
         """Sync points a step, the first (warm-up) step left out; None without steps."""
-        found = self._figures
-        return found.syncs_per_step
+        return self._figures.syncs_per_step
 
     @property
     def cpu_stall_ns(self) -> int:
@@ -166,6 +164,17 @@ class Trace:
         found it during the trace (`count`) and `before` it.
         """
         return tuple(self.record.extra.get("graph_breaks", ()))
+
+    @property
+    def units(self) -> dict[str, dict[str, int]]:
+        """The complete units that `asyncguard.step(name)` marked, by name.
+
+        Each has how many there were (`count`) and how often they waited (`waits`), the same of
+        those after the warm-up (`steady_count`, `steady_waits`), and the most waits in one of these
+        (`most`). Of units that calls mark, those from the first call on.
+        """
+        found = self.record.extra.get("units", ())
+        return {each["name"]: {k: v for k, v in each.items() if k != "name"} for each in found}
 
     @property
     def suggestions(self) -> tuple[Suggestion, ...]:
@@ -261,7 +270,8 @@ class Trace:
         except AsyncguardError:  # no jinja2
             return f"<pre>{html.escape(self.to_text())}</pre>"
         return (
-            f'<iframe srcdoc="{html.escape(page)}" sandbox="allow-scripts" '
+            f'<iframe title="asyncguard report" srcdoc="{html.escape(page)}" '
+            'sandbox="allow-scripts" '
             'style="width:100%;height:40rem;border:0"></iframe>'
         )
 
@@ -362,27 +372,6 @@ def trace(
         return Trace(Session(options))
     hand_on = None if on_record is None else lambda record: on_record(Trace(record=record))
     return Trace(Cycles(options, schedule, hand_on))
-
-
-def diff(
-    before: TraceRecord,
-    after: TraceRecord,
-    names: tuple[str, str] = ("the trace before", "the trace after"),
-) -> Difference:
-    """Put two traces side by side, with the step time that replay of the first one predicts.
-
-    Raises AsyncguardError, with their `names`, where one was measured and the other was not.
-    """
-    found = difference(before, after, names)
-    moves = [
-        outcome.Moved(change.numbers, change.site.function, change.before.waits, change.after.waits)
-        for change in found.sites
-        if change.unit == found.unit
-    ]
-    expected = outcome.expected(before, moves) if found.unit == "step" else None
-    if expected is None:
-        return found
-    return replace(found, expected=Expectation(expected.step_ns, expected.low_ns, expected.high_ns))
 
 
 def load_trace(path: str | os.PathLike[str]) -> Trace:

@@ -22,7 +22,7 @@ from pygls.uris import to_fs_path
 
 from asyncguard.gate.accepted import configured, without_accepted
 from asyncguard.lint.checks.asg901 import CODE as UNUSED
-from asyncguard.lint.labels import labels
+from asyncguard.lint.labels import ERRORS, labels
 from asyncguard.lint.live import Live
 from asyncguard.lint.program.facts import UNREADABLE
 from asyncguard.lint.run.configuration import Configuration
@@ -88,6 +88,7 @@ class Service:
         self.checked: dict[str, Checked] = {}
         self.traces = Traces()
         self.trace: str = TRACE
+        self._can = types.WorkspaceEditClientCapabilities()  # with edits
         self._live: dict[Path, Live] = {}
         self._pending: dict[str, asyncio.Task[None]] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="asyncguard")
@@ -106,7 +107,10 @@ class Service:
         server.feature(types.TEXT_DOCUMENT_CODE_ACTION, options)(partial(self.actions))
 
     def initialize(self, params: types.InitializeParams) -> None:
-        """Take the trace's name from the client's options: `{"trace": "run.json"}`."""
+        """Take what the client can do, and the option `trace`: the name of the trace on hover."""
+        workspace = params.capabilities.workspace
+        if workspace is not None and workspace.workspace_edit is not None:
+            self._can = workspace.workspace_edit
         given = params.initialization_options
         if isinstance(given, dict) and isinstance(given.get("trace"), str):
             self.trace = given["trace"]
@@ -139,29 +143,34 @@ class Service:
         """Explain the findings of a line, and say what the last trace saw there."""
         uri, line = params.text_document.uri, params.position.line
         rules = {label.code: label for label in labels()}
+        source = self.server.workspace.get_text_document(uri).source if self._is_new(uri) else ""
         blocks = [
             *(hover.measured(site, record) for site, record in self._sites(uri, line)),
-            *hover.texts((f, rules[f.code]) for f in self._at(uri, line, line)),
+            *hover.texts(((f, rules[f.code]) for f in self._at(uri, line, line)), source),
         ]
         if not blocks:
             return None
         value = "\n\n".join(blocks)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, value))
 
-    def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+    async def actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         """Offer the repairs of what is selected, and all safe ones of the document."""
         uri = params.text_document.uri
+        if not self._is_new(uri):  # somebody types: the places of edits are those of before
+            await self._check(uri)
+        if not self._is_new(uri):
+            return []
         found = [*self._at(uri, params.range.start.line, params.range.end.line)]
         wanted = params.context.only or [types.CodeActionKind.QuickFix]
         actions: list[types.CodeAction] = []
         if any("quickfix".startswith(str(getattr(kind, "value", kind))) for kind in wanted):
             actions += [self._repair(uri, f, f.fix) for f in found if f.fix and f.fix.edits]
-            actions += [self._repair(uri, f, f.fix) for f in self._silenced(uri, found) if f.fix]
+            actions += [self._ignore(uri, f, f.fix) for f in self._silenced(uri, found) if f.fix]
         every = self.checked.get(uri, Checked()).findings
         safe = fixes.choose(every, unsafe=False)
         if safe and (not params.context.only or any(FIX_ALL.startswith(str(k)) for k in wanted)):
-            edits = self._edits(uri, dict.fromkeys(e for fix in safe.values() for e in fix.edits))
-            change = types.WorkspaceEdit(changes={uri: edits})
+            every_edit = dict.fromkeys(e for fix in safe.values() for e in fix.edits)
+            change = self._change(uri, every_edit)
             title = "asyncguard: apply all safe fixes"
             actions.append(types.CodeAction(title=title, kind=FIX_ALL, edit=change))
         return actions
@@ -230,7 +239,7 @@ class Service:
 
     def _diagnostic(self, uri: str, found: Finding) -> types.Diagnostic:
         severity = types.DiagnosticSeverity.Warning
-        if found.code == "ASG000":
+        if found.code in ERRORS:
             severity = types.DiagnosticSeverity.Error
         return types.Diagnostic(
             range=self._range(uri, _place(found)),
@@ -287,11 +296,40 @@ class Service:
             kind=types.CodeActionKind.QuickFix,
             diagnostics=[self._diagnostic(uri, found)],
             is_preferred=fix.safe,
-            edit=types.WorkspaceEdit(changes={uri: self._edits(uri, fix.edits)}),
+            edit=self._change(uri, fix.edits, "" if fix.safe else fix.message),
         )
 
-    def _edits(self, uri: str, edits: Iterable[Edit]) -> list[types.TextEdit]:
-        return [types.TextEdit(self._range(uri, edit), edit.text) for edit in edits]
+    def _ignore(self, uri: str, found: Finding, fix: Fix) -> types.CodeAction:
+        """Offer the comment that silences a line: never what an editor should prefer."""
+        (comment,) = fix.edits
+        return types.CodeAction(
+            title=f"ignore here: {comment.text.strip()}",
+            kind=types.CodeActionKind.QuickFix,
+            diagnostics=[self._diagnostic(uri, found)],
+            edit=self._change(uri, fix.edits),
+        )
+
+    def _change(self, uri: str, edits: Iterable[Edit], doubt: str = "") -> types.WorkspaceEdit:
+        """Return a change of a document; in doubt, one that the client shows before it is made."""
+        placed = [(self._range(uri, edit), edit.text) for edit in edits]
+        if not self._can.document_changes:
+            return types.WorkspaceEdit(changes={uri: [types.TextEdit(*each) for each in placed]})
+        document = types.OptionalVersionedTextDocumentIdentifier(uri, self.checked[uri].version)
+        if not doubt or self._can.change_annotation_support is None:
+            plain = types.TextDocumentEdit(document, [types.TextEdit(*each) for each in placed])
+            return types.WorkspaceEdit(document_changes=[plain])
+        asked = [types.AnnotatedTextEdit(NAME, *each) for each in placed]
+        note = types.ChangeAnnotation("asyncguard: read it first", True, doubt)
+        return types.WorkspaceEdit(
+            document_changes=[types.TextDocumentEdit(document, asked)],
+            change_annotations={NAME: note},
+        )
+
+    def _is_new(self, uri: str) -> bool:
+        """Whether the findings of a document are those of its text as it is now."""
+        document = self.server.workspace.text_documents.get(uri)
+        checked = self.checked.get(uri)
+        return document is not None and checked is not None and checked.version == document.version
 
 
 def _place(found: Finding) -> Edit:

@@ -23,7 +23,7 @@ class AsyncguardError(Exception):
 
 
 class SyncKind(str, enum.Enum):
-    """What makes the frontend wait (see README, "Sync kinds")."""
+    """What makes the frontend wait (see docs/reference/kinds.md)."""
 
     BARRIER = "barrier"
     COMPOSITE = "composite"  # a call that does work of its own around the reads that wait in it

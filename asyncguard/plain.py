@@ -55,7 +55,7 @@ def fits(value: Any, hint: Any) -> bool:
         return False
     if kinds is int:
         return bool(value.bit_length() <= BITS)
-    if kinds is tuple or kinds is frozenset:
+    if kinds in (tuple, frozenset):
         return all(fits(item, parts[0]) for item in value)
     if parts:  # a mapping
         items = value.items()

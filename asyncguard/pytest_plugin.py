@@ -2,6 +2,7 @@
 
 @pytest.mark.max_syncs(2)               # in the whole test
 @pytest.mark.max_syncs(1, per="step")   # in each step; the first of several is warm-up
+@pytest.mark.max_syncs(1, per="token", after=2)  # in each asyncguard.step("token") but two
 @pytest.mark.max_syncs(2, device="sim") # on a simulated CUDA device; "sim:PROFILE" for another one
 def test_train(sync_trace): ...         # the trace of the test's own body
 
@@ -105,7 +106,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         pytest_device.OPTION, metavar="PROFILE", nargs="?", const=DEFAULT_PROFILE, default=None,
         help="run the whole suite on a simulated CUDA device, without a GPU: "
-        f"{DEFAULT_PROFILE} (default), h100, a100, rtx4090, t4, or a TOML file",
+        f"{DEFAULT_PROFILE} (default), gb200, b200, h100, a100, mi300x, rtx5090, rtx4090, l4, t4, "
+        "or a TOML file",
     )  # fmt: skip
     group.addoption(
         "--asyncguard-own", metavar="PACKAGE", action="append", default=[],
@@ -142,8 +144,10 @@ def pytest_configure(config: pytest.Config) -> None:
     pytest_device.require_one_process(config)
     config.addinivalue_line(
         "markers",
-        "max_syncs(n, per=None, device=None): fail if the test waits for the device more than n "
-        'times (per="step": in any step; where there are several, the first is warm-up; '
+        "max_syncs(n, per=None, device=None, after=0, first_only=False): fail if the test waits "
+        'for the device more than n times (per="step": in any step; where there are several, the '
+        'first is warm-up; per="token": in any unit that asyncguard.step("token") marks, past the '
+        "first `after`; first_only: each line may wait once beside that; "
         'device="sim": on a simulated CUDA device, fixtures included)',
     )
     try:
@@ -195,6 +199,23 @@ def _costing(item: pytest.Item, phase: str) -> Generator[asyncguard.Trace, None,
         item.stash[_COSTS][phase] = pytest_limits.cost(item.nodeid, phase, trace.record)
 
 
+@contextlib.contextmanager
+def _budgeted(limit: Limit | None) -> Generator[None, None, None]:
+    """Hold the budget of a limit in all threads; fail a test that has gone on in spite of it."""
+    if limit is None or limit.budget is None:
+        yield
+        return
+    limits, passed = import_module("asyncguard.runtime.limits"), False
+    try:
+        with limits.held_everywhere(limit.budget):
+            yield
+            passed = True
+    except AsyncguardError as error:
+        if not passed:
+            raise
+        pytest.fail(str(error), pytrace=False)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
     """Take the simulated device away, after the test's fixtures."""
@@ -211,7 +232,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     limit = item.stash.get(_LIMIT, None)
     if limit is None and _COSTS not in item.stash:
         return (yield)
-    with _costing(item, "call") as trace:
+    with _costing(item, "call") as trace, _budgeted(limit):
         result = yield
     if limit is None:
         return result

@@ -36,7 +36,7 @@ def screen(stream: TextIO | None, environment: Mapping[str, str] = os.environ) -
     """
     from asyncguard.render import Screen
 
-    terminal = stream is not None and stream.isatty()
+    terminal = stream is not None and not stream.closed and stream.isatty()
     wished = environment.get("COLUMNS", "")
     columns = int(wished) if wished.isdecimal() and len(wished) < 6 else 0
     width = columns or (shutil.get_terminal_size().columns if terminal else Screen.width)
@@ -64,7 +64,7 @@ def write(stream: TextIO | None, text: str) -> None:
 
     Raises AsyncguardError where standard output takes no more; of stderr nobody could be told.
     """
-    if stream is None or not text:  # None: it was closed before Python started
+    if stream is None or stream.closed or not text:  # None: closed before Python started
         return
     with written_to(stream):
         try:

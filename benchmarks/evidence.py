@@ -34,6 +34,7 @@ import tomli
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from asyncguard.lint.evidence import words
 from asyncguard.lint.evidence.weights import ENTRY, probability, says_hot
 from asyncguard.lint.names import family
 from benchmarks import accuracy
@@ -46,6 +47,7 @@ CONTACT = ROOT / "benchmarks" / "results" / "first_contact.json"
 FOLDS = 30
 PENALTIES = (0.0005, 0.001)  # of the size of weights: it makes small ones none
 PACKAGES = 3  # of the development half in which an item must occur
+WORDS = 8  # and in which a word must, of which there are many
 MOST = 150  # items that keep a weight, of both questions together
 TIE = 0.005  # nats, in which fits are equally good
 SURE = 0.9  # share of the findings called certain that are true, by cross-validation
@@ -381,7 +383,7 @@ def fitted(dev: Sequence[Judged], question: Question) -> tuple[list[str], Any, n
         if question.answer(row) is not None:
             for item in row.items:
                 seen.setdefault(item, set()).add(row.package)
-    items = sorted(item for item, packages in seen.items() if len(packages) >= PACKAGES)
+    items = sorted(item for item, packages in seen.items() if len(packages) >= _least(item))
     tried = {penalty: held_out(question, dev, items, penalty) for penalty in PENALTIES}
     losses = {penalty: loss(question, dev, found) for penalty, found in tried.items()}
     alike = [each for each, value in losses.items() if value <= min(losses.values()) + TIE]
@@ -402,6 +404,11 @@ def fitted(dev: Sequence[Judged], question: Question) -> tuple[list[str], Any, n
         },
     }
     return items, theta, tried[penalty], chosen
+
+
+def _least(item: str) -> int:
+    """Return in how many packages an item must occur to be fitted."""
+    return WORDS if item.startswith(words.WORDS) else PACKAGES
 
 
 def together(rows: Sequence[Judged], waits: np.ndarray, hot: np.ndarray) -> np.ndarray:

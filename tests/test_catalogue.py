@@ -118,6 +118,99 @@ def test_a_bad_file_is_named(tmp_path: Path, text: str, complaint: str) -> None:
     assert complaint in str(raised.value)
 
 
+# ---- files that extend a framework
+
+EXTENSION = """
+schema = 1
+extends = "toy"
+modules = ["toy_npu"]
+checked_version = "2.0"
+devices = ["npu"]
+moves = ["npu"]
+device_functions = { "toy_npu.device" = "npu" }
+
+[aliases]
+"toy_npu.npu" = "toy.npu"
+
+[returns]
+event = ["toy.npu.Event"]
+
+[memory]
+stream_contexts = ["toy.npu.stream"]
+
+[steps]
+functions = ["toy_npu.mark"]
+
+[[sync]]
+id = "toy.npu.wait"
+rule = "ASG202"
+kind = "barrier"
+waits_for = "device"
+url = "https://example.org/npu"
+advice = "Wait once after the loop."
+source = { functions = ["toy.npu.wait"] }
+one_sided = "It runs there alone."
+hit = "toy.npu.wait()"
+miss = "toy.npu.weight()"
+"""
+
+
+def test_a_file_extends_a_framework_with_a_device(tmp_path: Path) -> None:
+    """Whichever of the two is read first."""
+    (tmp_path / "a_npu.toml").write_text(EXTENSION, encoding="utf-8")
+    text = MINIMAL.replace("[[sync]]", '[returns]\nevent = ["toy.Event"]\n[[sync]]', 1)
+    text = text.replace("asynch", 'devices = ["gpu"]\nasynch')
+    found = load(tmp_path, text)
+    toy = found.frameworks["toy"]
+    assert list(found.frameworks) == ["toy"]
+    assert toy.companions == ("toy_npu",)
+    assert toy.modules == ("toy",)
+    assert toy.checked_version == "1.0"
+    assert toy.devices == ("gpu", "npu")
+    assert found.moves == {"npu"}
+    assert toy.aliases == {"toy_npu.npu": "toy.npu"}
+    assert toy.returns == {"event": ("toy.Event", "toy.npu.Event")}
+    assert toy.steps.functions == ("toy_npu.mark",)
+    assert toy.memory is not None
+    assert toy.memory.stream_contexts == ("toy.npu.stream",)
+    assert [point.id for point in toy.sync] == ["toy.wait", "toy.npu.wait"]
+    assert found["toy.npu.wait"].framework == "toy"
+    extension = catalogue.Extension(tmp_path / "a_npu.toml", ("toy_npu",), "2.0", ("npu",))
+    assert toy.extensions == (extension,)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ('extends = "toy"', 'extends = "doll"', "extends is 'doll'; one of toy"),
+        ('extends = "toy"', "extends = 3", "extends is 3; one of toy"),
+        ("moves =", "asynchronous_cpu = true\nmoves =", "'asynchronous_cpu' is for toy as a whole"),
+        ("moves =", "moved =", "unknown key 'moved'"),
+        ("modules =", "names =", "missing 'modules'"),
+        ('"toy.npu.wait"\nrule', '"toy.wait"\nrule', "'toy.wait': the id is taken"),
+        ("stream_contexts =", "streams =", "[memory]: unknown key 'streams'"),
+    ],
+)
+def test_a_bad_extension_is_named(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    assert old in EXTENSION
+    (tmp_path / "npu.toml").write_text(EXTENSION.replace(old, new), encoding="utf-8")
+    with pytest.raises(CatalogueError) as raised:
+        load(tmp_path, MINIMAL)
+    assert "npu.toml" in str(raised.value)
+    assert complaint in str(raised.value)
+
+
+def test_no_code_names_a_device_that_a_file_adds() -> None:
+    """The core knows CUDA's model; every other device of torch's is data."""
+    devices = {d for f in FRAMEWORKS for each in f.extensions for d in each.devices}
+    modules = {m for f in FRAMEWORKS for each in f.extensions for m in each.modules}
+    assert {"npu", "xla", "hpu", "musa", "mlu", "mps", "xpu"} <= devices
+    words = re.compile(rf"\b({'|'.join((devices | modules) - {'mps'})})\b")
+    package = Path(catalogue.__file__).parent.parent
+    named = [path for path in package.rglob("*.py") if words.search(path.read_text("utf-8"))]
+    assert [str(path.relative_to(package)) for path in named if "adapters" not in path.parts] == []
+
+
 def test_no_function_triggers_twice() -> None:
     named = [name for trigger in catalogue.load().triggers for name in trigger.functions]
     assert sorted(named) == sorted(set(named))  # of two, the linter would know the last one only
@@ -160,8 +253,9 @@ def test_every_entry_is_complete(point: SyncPoint) -> None:
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.id)
 def test_a_hit_names_what_its_entry_names(point: SyncPoint) -> None:
-    if point.source is None or point.source.protocols or point.source.operators:
-        pytest.skip("protocols and operators are syntax")
+    syntax = point.source and (point.source.protocols, point.source.operators, point.source.launch)
+    if not syntax or any(syntax):
+        pytest.skip("protocols, operators and launches are syntax")
     tree = ast.parse(point.hit)
     called = {
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
@@ -206,7 +300,14 @@ def resolve(path: str) -> object:
     raise ImportError(path)
 
 
-OF_PLUGINS = {"torch.backend.synchronize"}  # what it names comes with packages of other vendors
+def of_absent_packages(framework: catalogue.Framework) -> set[str]:
+    """The entries of files that extend a framework for a package that is not installed here."""
+    return {
+        entry["id"]
+        for extension in framework.extensions
+        if extension.modules and not any(map(importlib.util.find_spec, extension.modules))
+        for entry in catalogue.read(extension.path)["sync"]
+    }
 
 
 def stale_paths(framework: str) -> list[str]:
@@ -214,10 +315,11 @@ def stale_paths(framework: str) -> list[str]:
     found = catalogue.load().frameworks[framework]
     name = "asyncguard" if framework == "engine" else framework
     version = getattr(importlib.import_module(name), "__version__", "")
+    absent = of_absent_packages(found)
     points = [
         point
         for point in found.sync
-        if versions.matches(version, point.versions) and point.id not in OF_PLUGINS
+        if versions.matches(version, point.versions) and point.id not in absent
     ]
     paths = [path for point in points if point.runtime for path in point.runtime.patch]
     paths += [path for point in points if point.source for path in point.source.functions]
@@ -241,7 +343,13 @@ def leads_somewhere(path: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("framework", ["torch", "mxnet", "cupy", "jax", "tensorflow", "engine"])
+@pytest.mark.parametrize(
+    "framework",
+    [
+        "torch", "mxnet", "cupy", "jax", "tensorflow", "engine", "paddle", "mlx", "tinygrad",
+        "onnxruntime", "warp", "numba",
+    ],
+)  # fmt: skip
 def test_what_the_entries_name_exists_in_the_real_framework(framework: str) -> None:
     require("asyncguard.engine" if framework == "engine" else framework)
     assert stale_paths(framework) == []
@@ -268,3 +376,22 @@ def test_torch_operators_that_depend_on_data_are_all_known() -> None:
             else set()
         )
     assert tagged - known == set()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed here")
+def test_torch_functions_that_take_a_device_and_no_tensor_make_arrays_anywhere() -> None:
+    import torch
+
+    made = set()
+    for schema in torch._C._jit_get_all_schemas():
+        space, _, name = schema.name.partition("::")
+        taken = {str(each.type) for each in schema.arguments if each.name != "out"}
+        is_public = space == "aten" and not name.startswith("_")
+        takes_device = any(each.name == "device" for each in schema.arguments)
+        if is_public and takes_device and not any("Tensor" in each for each in taken):
+            made.add(name.replace("fft_", "fft.", 1))
+    functions = {name for name in made if leads_somewhere(f"torch.{name}")}
+    anywhere = catalogue.load().frameworks["torch"].returns["device_or_host"]
+    known = {path.removeprefix("torch.") for path in anywhere}
+    of_a_tensor = {"normal", "sparse_coo_tensor", "Generator"}  # mostly, or no array
+    assert functions - known == of_a_tensor & functions

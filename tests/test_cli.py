@@ -6,6 +6,7 @@ import argparse
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -322,6 +323,7 @@ def test_no_command_is_a_wrong_call_that_shows_what_there_is(
     assert all(title in shown.err for title in ("commands:", "start with:"))
 
 
+ROOT = Path(__file__).parent.parent
 COMMANDS = sorted(
     name
     for action in build_parser()._actions
@@ -341,7 +343,9 @@ def test_every_command_has_help_in_short_lines_with_examples_and_a_link(
         assert caught.value.code == 0
         shown = capsys.readouterr().out
         assert shown.startswith(f"usage: asyncguard {command}")
-        assert "https://asyncguard.github.io/asyncguard/" in shown
+        page = re.search(r"^Read more: (docs/\S+) of asyncguard's sources\n\Z", shown, re.MULTILINE)
+        assert page
+        assert (ROOT / page[1]).is_file()
         assert f"examples:\n  asyncguard {command}" in shown or command in ("demo", "lsp")
         assert max(map(len, shown.splitlines())) <= columns
 

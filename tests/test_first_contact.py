@@ -36,7 +36,12 @@ def test_a_sheet_draws_findings_and_lines_that_no_linter_names(tmp_path: Path) -
         "        print(loss.item())\n        limit = 3\n        if len(x) > limit:\n"
         "            x.unknown().numpy()\n"
     )
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    source = (root / "train.py").read_text() + "train(None, [], None)\n"
+    notebook = {"cells": [{**cell, "source": source}], "metadata": {}, "nbformat": 4}
+    (root / "in_cells.ipynb").write_text(json.dumps({**notebook, "nbformat_minor": 5}))
     rows, summary = first_contact.draw(root, "seed", 5, 60, None)
+    assert {row["path"] for row in rows} == {"train.py"}
     assert (summary["findings"], summary["revision"]) == (1, "abc")
     lines = {row["line"]: row for row in rows}
     assert set(lines[7]["drawn"]) == {"finding", "line"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -11,10 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from asyncguard import catalogue
+
 PACKAGE = Path(__file__).parent.parent / "asyncguard"
 # The parts, lowest floor first. A part imports only lower floors, and itself without circles.
 FLOORS = [
-    {"version", "model", "places", "extras", "idle"},
+    {"version", "model", "places", "extras", "idle", "region"},
     {"files", "plain"},
     {"prepared"},
     {"catalogue", "timeline", "engine", "compat"},
@@ -50,7 +53,8 @@ FLOORS = [
     {"integrations"},
     {"cli.parsing", "cli.output"},
     {"cli.findings", "cli.fixes"},
-    {"cli.options"},
+    {"cli.options", "cli.live"},
+    {"cli.watch"},
     {
         "demo",
         "cli.check",
@@ -63,7 +67,7 @@ FLOORS = [
         "pytest_device",
         "pytest_limits",
     },
-    {"cli.gate", "cli.run", "mcp"},
+    {"cli.gate", "cli.run", "mcp", "startup"},
     {"cli.others"},
     {"cli", "pytest_plugin"},
     {"__main__"},
@@ -135,6 +139,35 @@ def test_frameworks_and_libcst_stay_in_their_places() -> None:
         if part == "engine":
             third_party = tops - set(sys.stdlib_module_names) - {"asyncguard"}
             assert third_party <= {"numpy", "graphviz"}, path
+
+
+def test_the_linter_reads_one_tree() -> None:
+    """Python's own trees are for nothing in it but the constants of its rules' modules."""
+    reading = {path for path in FILES if name_of(path).startswith("lint.")}
+    own = {path for path in reading if "ast" in imported_modules(path)}
+    assert [name_of(path) for path in own] == ["lint.labels"]
+    assert "from ast import literal_eval\n" in own.pop().read_text(encoding="utf-8")
+
+
+# What code may speak of by name, and words of English; rules files and adapters know the rest.
+SPOKEN_OF = {
+    "asyncguard", "chainer", "cuda", "cupy", "engine", "extra", "gpu", "jax", "keras", "mxnet",
+    "numpy", "tensorflow", "torch",
+}  # fmt: skip
+
+
+def test_other_frameworks_and_devices_are_known_to_rules_files_and_adapters_alone() -> None:
+    known = catalogue.load()
+    names = {*known.frameworks, *known.devices}
+    for framework in known.frameworks.values():
+        modules = (*framework.modules, *framework.companions)
+        names |= {module.partition(".")[0] for module in modules}
+    assert {"musa", "numba", "onnxruntime", "paddle", "torch_npu", "warp"} <= names
+    suffixes = {".py", ".pyi", ".c", ".jinja", ".js"}
+    for path in PACKAGE.rglob("*"):
+        if path.suffix in suffixes and PACKAGE / "runtime" / "adapters" not in path.parents:
+            words = set(re.findall(r"[a-z0-9_]+", path.read_text(encoding="utf-8").lower()))
+            assert not words & names - SPOKEN_OF, path
 
 
 def run_python(code: str) -> str:

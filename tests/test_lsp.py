@@ -101,7 +101,12 @@ class Editor(BaseLanguageClient):
         )
 
 
-def served(folder: Path, work: Callable[[Editor], Awaitable[None]], **options: object) -> None:
+def served(
+    folder: Path,
+    work: Callable[[Editor], Awaitable[None]],
+    can: types.WorkspaceEditClientCapabilities | None = None,
+    **options: object,
+) -> None:
     """Start the server, let a client do `work`, and end both as an editor does."""
 
     async def session() -> None:
@@ -109,7 +114,7 @@ def served(folder: Path, work: Callable[[Editor], Awaitable[None]], **options: o
         python = warm.python("asyncguard.cli", "asyncguard.lsp", "asyncguard.lint.check")
         await editor.start_io(*python, "-m", "asyncguard", "lsp")
         parameters = types.InitializeParams(
-            types.ClientCapabilities(),
+            types.ClientCapabilities(types.WorkspaceClientCapabilities(workspace_edit=can)),
             root_uri=folder.as_uri(),
             workspace_folders=[types.WorkspaceFolder(folder.as_uri(), "test")],
             initialization_options=options or None,
@@ -226,15 +231,75 @@ def test_repairs_are_offered_as_actions(tmp_path: Path) -> None:
         assert only.kind == every.kind
         editor.open("train.py", f"{TRAIN}        bad = loss.item() > 1 or loss.item() < 0\n")
         assert len(await editor.diagnostics()) > 2
-        *_, ignored = (
-            action.edit.changes[editor.uri("train.py")][0]
-            for action in await editor.actions("train.py", 6)
-            if action.title == "silence it with a comment"
-        )
-        assert ignored.new_text == "  # asyncguard: ignore[ASG102]"
+        *_, ignored = await editor.actions("train.py", 6)
+        assert ignored.title == "ignore here: # asyncguard: ignore[ASG102]"
+        assert not ignored.is_preferred
+        (edit,) = ignored.edit.changes[editor.uri("train.py")]
+        assert edit.new_text == "  # asyncguard: ignore[ASG102]"
         told = await editor.hover("train.py", 7)  # several findings of one rule
-        assert told.count("/rules/ASG102.html") == 1
         assert told.count("**ASG102 scalar-conversion**") == 2
+
+    served(tmp_path, work)
+
+
+SUMMED = """\
+import torch
+def train(model, loader, optimizer):
+    total = 0.0
+    for x, y in loader:
+        loss = model(x, y)
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    return total
+"""
+
+
+def test_a_repair_in_doubt_is_shown_before_it_is_made(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        editor.open("train.py", SUMMED)
+        await editor.diagnostics()
+        repair, ignored = (action.edit for action in await editor.actions("train.py", 7))
+        (change,) = repair.document_changes
+        assert change.text_document.version == 1
+        assert "detach()" in change.edits[0].new_text
+        (note,) = repair.change_annotations.values()
+        assert note.needs_confirmation
+        assert "double precision" in note.description
+        assert {edit.annotation_id for edit in change.edits} == set(repair.change_annotations)
+        assert ignored.change_annotations is None
+        told = await editor.hover("train.py", 7)
+        assert "```diff\n-        total += loss.item()\n+        total += loss.detach()" in told
+
+    support = types.ChangeAnnotationsSupportOptions()
+    can = types.WorkspaceEditClientCapabilities(
+        document_changes=True, change_annotation_support=support
+    )
+    served(tmp_path, work, can)
+
+
+def test_a_client_that_cannot_ask_is_told_by_the_title(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        editor.open("train.py", SUMMED)
+        await editor.diagnostics()
+        repair, _ = await editor.actions("train.py", 7)
+        assert repair.title.endswith("(may change the program: read it)")
+        assert repair.edit.change_annotations is None
+        assert repair.edit.document_changes[0].text_document.version == 1
+
+    served(tmp_path, work, types.WorkspaceEditClientCapabilities(document_changes=True))
+
+
+def test_actions_are_for_the_text_as_it_is_now(tmp_path: Path) -> None:
+    async def work(editor: Editor) -> None:
+        editor.open("train.py", SUMMED)
+        await editor.diagnostics()
+        editor.type("train.py", f"\n\n{SUMMED}", 2)
+        repair, _ = await editor.actions("train.py", 9)
+        lines = [e.range.start.line for e in repair.edit.changes[editor.uri("train.py")]]
+        assert min(lines) == 9
+        editor.type("train.py", SUMMED, 3)
+        assert "```diff" not in await editor.hover("train.py", 9)
 
     served(tmp_path, work)
 

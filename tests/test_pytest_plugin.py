@@ -101,8 +101,8 @@ def test_not_the_default(): wait(9)
 @pytest.mark.max_syncs(-1)
 def test_negative(): pass
 
-@pytest.mark.max_syncs(1, per="epoch")
-def test_per_epoch(): pass
+@pytest.mark.max_syncs(1, per=3)
+def test_per_number(): pass
 
 @pytest.mark.max_syncs(1, nonsense=3)
 def test_nonsense(): pass
@@ -141,7 +141,7 @@ SAID = {
     "test_own_error": ["ValueError: its own"],
     "test_over_the_default": ["7 waits, limit 6 (asyncguard_max_syncs)"],
     "test_negative": [": max_syncs: n is a whole number from 0 up, not -1"],
-    "test_per_epoch": [": max_syncs: per is None or \"step\", not 'epoch'"],
+    "test_per_number": [": max_syncs: per must be None, 'step' or the name of a unit"],
     "test_nonsense": [": max_syncs: ", "unexpected keyword argument 'nonsense'"],
     "test_no_profile": [": max_syncs: ", "unknown profile 'none'"],
     "test_skipped": ["before the plugin sees it"],
@@ -160,7 +160,7 @@ def test_a_test_that_waits_more_often_than_it_may_fails_and_says_where(
     said = not_passed(pytester.path / "said.xml")
     assert said.keys() == SAID.keys()
     assert not {name: said[name] for name in SAID if not all(map(said[name].count, SAID[name]))}
-    for name in ("test_negative", "test_per_epoch", "test_nonsense", "test_no_profile"):
+    for name in ("test_negative", "test_per_number", "test_nonsense", "test_no_profile"):
         assert len(said[name].splitlines()) == 1
 
 
@@ -191,6 +191,76 @@ def not_passed(report: Path) -> dict[str, str]:
 def test_what_a_marker_cannot_say(values: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         of_marker(**values)
+
+
+UNITS = """
+import contextlib, threading
+import asyncguard, pytest
+from asyncguard.engine import np
+
+def generate(*waits):
+    for times in waits:
+        with asyncguard.step("token"):
+            for _ in range(times):
+                np.ones(1).wait_to_read()
+
+@pytest.mark.max_syncs(1, per="token", after=1)
+def test_within(sync_trace):
+    generate(3, 1, 1)
+    assert sync_trace.units["token"]["most"] == 1
+
+@pytest.mark.max_syncs(1, per="token")
+def test_over(): generate(1, 2)
+
+@pytest.mark.max_syncs(1, per="token")
+def test_over_in_a_thread():
+    thread = threading.Thread(target=generate, args=(1, 2))
+    thread.start()
+    thread.join()
+
+@pytest.mark.max_syncs(1, per="token")
+def test_caught():
+    with contextlib.suppress(asyncguard.SyncLimitExceeded):
+        generate(2)
+
+@pytest.mark.max_syncs(1, per="request")
+def test_other_name(): generate(1)
+
+@pytest.mark.max_syncs(0, first_only=True)
+def test_once(): generate(1)
+
+@pytest.mark.max_syncs(0, first_only=True)
+def test_twice(): generate(2)
+
+@pytest.mark.max_syncs(1, after=1)
+def test_after_what(): pass
+
+@pytest.mark.max_syncs(1, per="step", after=2)
+def test_steps():
+    for times in (3, 2, 1):
+        generate(times)
+        asyncguard.step()
+"""
+CAUGHT = "caught in the block that it was to limit"
+UNITS_SAID = {
+    "test_over": ["generate", "SyncLimitExceeded", "2 waits in this token"],
+    "test_over_in_a_thread": ["2 waits in this token", CAUGHT],
+    "test_caught": ["2 waits in this token", CAUGHT],
+    "test_other_name": ["per='request' waited outside of all units"],
+    "test_twice": ["none allowed here"],
+    "test_after_what": [": max_syncs: after counts steps or units"],
+}
+
+
+def test_markers_limit_units_in_all_threads(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_units=UNITS)
+    done = run(pytester, "--junit-xml=said.xml", "-p", "no:threadexception")
+    done.assert_outcomes(passed=3, failed=5, errors=1)
+    said = not_passed(pytester.path / "said.xml")
+    assert said.keys() == UNITS_SAID.keys()
+    assert not {
+        name: said[name] for name in said if not all(map(said[name].count, UNITS_SAID[name]))
+    }
 
 
 WAITS = """

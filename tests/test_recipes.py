@@ -1,4 +1,4 @@
-"""README's recipes, followed in a copy of the package: each touches one place."""
+"""The recipes for maintainers, followed in a copy of the package: each touches one place."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SECTION = README.partition("\n### Four recipes\n")[2].partition("\nImports flow one way")[0]
+PAGE = (ROOT / "docs" / "maintainers" / "recipes.md").read_text(encoding="utf-8")
+SECTION = PAGE.partition("\n## One place each\n")[2].partition("\n## ")[0]
 RECIPES = [f"**{text}" for text in SECTION.split("\n- **")[1:]]
 
 FRAMEWORK = '''\
@@ -87,6 +87,17 @@ def findings(report, screen):
     """Return a line number for each finding."""
     return "".join(f"line {finding.line}\\n" for finding in report.findings)
 '''
+PATTERN = """\
+schema = 1
+
+[[pattern]]
+id = "toy-print"
+rules = ["ASG101"]
+remedy = "print it with a toy"
+help = "A toy prints without a wait."
+hit = "..."
+miss = "..."
+"""
 PROGRAM = """\
 import torch
 def train(model, loader, optimizer):
@@ -96,6 +107,8 @@ def train(model, loader, optimizer):
         optimizer.step()
         print(loss)
 """
+
+JSON = ("--output-format", "json")
 
 
 @pytest.fixture
@@ -126,21 +139,40 @@ def place(title: str) -> str:
     return next(iter(re.findall(r"`((?:rules|asyncguard)/\S+)`", recipe)))
 
 
-def test_there_are_four_of_under_ten_lines() -> None:
-    assert len(RECIPES) == 4
+def test_there_are_six_of_under_ten_lines() -> None:
+    assert len(RECIPES) == 6
     assert all(recipe.count("\n") < 10 for recipe in RECIPES)
 
 
 def test_a_framework(copy: Path) -> None:
     (copy / place("A framework").replace("NAME", "toy")).write_text(FRAMEWORK)
     program = FRAMEWORK.partition('hit = """')[2].partition('"""')[0].lstrip()
-    (finding,) = json.loads(check(copy, program, "--output-format", "json"))
+    (finding,) = json.loads(check(copy, program, *JSON))
     assert (finding["framework"], finding["line"]) == ("toy", 5)
+
+
+def test_a_blocking_api(copy: Path) -> None:
+    file, entry = copy / place("A blocking API").replace("NAME", "torch"), "[[sync]]\n"
+    _, _, keys = FRAMEWORK.partition(entry)
+    keys = keys.replace("toy.Array.fetch", "torch.Tensor.fetch").replace("toy.ones", "torch.ones")
+    with file.open("a", encoding="utf-8") as rules:
+        rules.write(f"\n{entry}{keys.replace('import toy', 'import torch')}")
+    found = json.loads(check(copy, PROGRAM.replace("print(loss)", "loss.fetch()"), *JSON))
+    assert [(finding["api"], finding["line"]) for finding in found] == [("torch.Tensor.fetch", 7)]
+
+
+def test_an_advice_pattern(copy: Path) -> None:
+    file = copy / place("An advice pattern")
+    others = file.read_text(encoding="utf-8").partition("[[pattern]]")
+    file.write_text(PATTERN + "\n" + "".join(others[1:]), encoding="utf-8")
+    (finding,) = json.loads(check(copy, PROGRAM, *JSON))
+    assert finding["message"].endswith(": print it with a toy")
+    assert finding["advice"] == "A toy prints without a wait."
 
 
 def test_a_rule(copy: Path) -> None:
     (copy / place("A rule").replace("NNN", "998")).write_text(RULE)
-    found = json.loads(check(copy, PROGRAM, "--select", "ASG998", "--output-format", "json"))
+    found = json.loads(check(copy, PROGRAM, "--select", "ASG998", *JSON))
     assert [(finding["code"], finding["line"]) for finding in found] == [("ASG998", 7)]
     assert "printed" in python(copy, "-m", "asyncguard", "rules")
 

@@ -52,6 +52,7 @@ ALLOWED = {
     ("runtime/shells.py", "'compile'"): "IPython's table of cells is asked for a name",
     ("pytest_plugin.py", IMPORTS): "a module of ours, by its name, for --asyncguard-own",
     ("runtime/detours.py", "compile"): "a template of its own with the names of free variables",
+    ("lint/source/decode.py", "compile"): "of text that is parsed alone (`ONLY_PARSE`), never run",
     ("prepared.py", "import marshal"): "what lies beside the package's own bytecode, as trusted",
     ("lint/run/pool.py", "import multiprocessing"): (
         "processes that run the linter; new interpreters import nothing from the working directory"
@@ -66,6 +67,12 @@ ALLOWED = {
     ),
     ("__init__.py", IMPORTS): "a public name's module, of a table of its own",
     ("compat.py", IMPORTS): "numpy and mxnet",
+    ("lint/run/changes.py", IMPORTS): "watchfiles",
+    ("startup/sitecustomize.py", IMPORTS): (
+        "the `sitecustomize` that would have been read in its place, and a module of Python's"
+    ),
+    ("region.py", "import subprocess"): "a shell with a constant script, which no text reaches",
+    ("pytest_limits.py", IMPORTS): "a module of the package",
     ("lint/report/registry.py", IMPORTS): "the rules, which are modules of the package",
     ("lint/fixes/repair.py", IMPORTS): "the repairs, likewise",
     ("render/__init__.py", IMPORTS): "the formats, likewise",

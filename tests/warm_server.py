@@ -10,6 +10,7 @@ import contextlib
 import gc
 import importlib
 import marshal
+import multiprocessing
 import os
 import runpy
 import select
@@ -109,6 +110,7 @@ def become(arguments, unbuffered, folder, environment, base):
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    multiprocessing.set_executable(sys.executable)  # the commands hand on no descriptors of parents
     sys.executable = environment.get("PYTHON_EXEC", sys.executable)  # for what starts processes
     sys.orig_argv[:] = [sys.executable, *arguments]
     if unbuffered:

@@ -15,7 +15,7 @@ fail() {
 "$PYTHON" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' ||
     fail "$("$PYTHON" --version) at $PYTHON cannot hold the test environment (its frameworks need Python 3.10 to 3.13); call 'make PYTHON=python3.11 ...'"
 
-echo "asyncguard: setting up $venv with $("$PYTHON" --version) (once; a few minutes, about 2 GB)"
+echo "asyncguard: setting up $venv with $("$PYTHON" --version) (once; a few minutes, about 3 GB)"
 [ -x "$venv/bin/python" ] || "$PYTHON" -m venv "$venv" ||
     fail "'$PYTHON -m venv' failed: install the venv module (Debian, Ubuntu: apt-get install python3-venv)"
 "$venv/bin/python" -m pip install --quiet --upgrade 'pip>=25.1' ||

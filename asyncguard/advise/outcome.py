@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from asyncguard.advise.replay import Changes, Prediction, Replay
+from asyncguard.advise.changes import Changes
+from asyncguard.advise.replay import Prediction, Replay
 from asyncguard.model import AsyncguardError, TraceRecord
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from asyncguard.advise.replay import Changes, Prediction, Replay
+from asyncguard.advise.changes import Changes
+from asyncguard.advise.replay import Prediction, Replay
 from asyncguard.model import Suggestion
 
 # Under this share of the step, a saving is lost in the noise of any real run.
@@ -92,6 +93,7 @@ def _nothing(suggestion: Suggestion, after: Prediction) -> Suggestion:
         title=f"Nothing to gain: {title[0].lower()}{title[1:]}",
         advice=f"{suggestion.advice} {WHY_NOTHING[after.bottleneck]}",
         saving_ns_per_step=0,
+        worth=False,
     )
 
 

@@ -1,26 +1,22 @@
 """Many traces beside each other: ranks of one run, or many runs. Where they wait, and who was late.
 
-Each rank writes its own trace; nothing is exchanged while the program runs. At a collective or a
-barrier every rank leaves when the last one has come, so the rank that waited least came last. What
-the others waited longer than it is what they waited for it, and where most of them did so for more
-than a few per cent of the time of the steps, it is the straggler.
-
+Each rank writes its own trace; nothing is exchanged while the program runs.
 Traces are taken in one after the other, and only their figures are kept: there may be thousands.
 """
 
 from __future__ import annotations
 
-import statistics
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from asyncguard import catalogue
+from asyncguard.advise.processes import began, process_of
+from asyncguard.advise.straggler import NOBODY, Member, latecomer
 from asyncguard.model import STAND_IN, SiteStats, TraceRecord
 
 MANY = 8  # traces that are not ranks of one run are shown one by one up to so many
-FEW = 0.03  # of the time: less is told by machines that are busy now and then, too
 CALLED = 20  # sites whose callers are looked up
 
 
@@ -52,8 +48,8 @@ class RankSite:
 class RankReport:
     """Traces beside each other; all tuples are in rank order, or in the order of the files.
 
-    `noun` is "rank", or "trace" where they are not the ranks of one run; `names` says which each
-    is. `identity` holds what all of them have in common.
+    `noun` is "rank", "process" of those of one run, or "trace" of different runs; `names` says
+    which each is. `identity` holds what all of them have in common.
     """
 
     ranks: tuple[int, ...]
@@ -69,32 +65,24 @@ class RankReport:
     verdict: str = ""  # who came last at collectives, or why nobody is named
     limit: int | None = None  # how many sites to show; None: as many as the format does
     troubles: tuple[str, ...] = ()  # why figures may be too low, with the trace's name
+    files: tuple[str, ...] = ()  # the names that they were taken in by
+    steps: tuple[int, ...] = ()
+    devices: tuple[str, ...] = ()  # in words, each once; so are the bases of figures, and commands
+    bases: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    started: str = ""  # when the first of them was, as ISO 8601; "" where that is not known
+    advised: Any = None  # a report of the one that waited longest, for formats that show patches
+
+    @property
+    def longest(self) -> int:
+        """The index of the trace that waited longest; most often, where no stall means anything."""
+        of = self.stalls_ns if self.timed else self.totals
+        return of.index(max(of))
 
     @property
     def timed(self) -> bool:
         """Whether any stall means something."""
         return not self.sites or any(item.timed for item in self.sites)
-
-
-class Member(NamedTuple):
-    """One trace: its name, who it is, and its totals (nanoseconds).
-
-    `collective_ns` is what it waited at collectives in `stepping_ns`, the time of its `steady`
-    complete steps after the warm-up, or of the run where there are none; None without a collective.
-    `held` is what it waited in each of the newest steps, the last of which is number `steps` - 1.
-    """
-
-    name: str
-    identity: Mapping[str, Any]
-    waits: int
-    stall_ns: int
-    duration_ns: int
-    collective_ns: int | None
-    held: array[int]
-    steps: int
-    steady: int
-    stepping_ns: int
-    troubles: tuple[str, ...] = ()
 
 
 Key = tuple[str, int, str, str, str]  # path, line, function, API, frame of a library
@@ -130,6 +118,9 @@ class Gathering:
                 trace.steady_steps,
                 trace.steady_duration_ns if steady else trace.duration_ns,
                 trace.troubles,
+                trace.device,
+                trace.basis,
+                trace.command,
             )
         )
         for site in trace.sites:
@@ -138,6 +129,14 @@ class Gathering:
             if gathered is None:
                 gathered = self._sites[key] = _Gathered(_plain(site))
             gathered.add(at, site)
+
+    @property
+    def is_family(self) -> bool:
+        """Whether these are several processes of one run, which `run --children` has followed."""
+        if not all(process_of(member.identity) for member in self._members):
+            return False
+        families = {member.identity["family"] for member in self._members}
+        return len(self._members) > 1 and len(families) == 1
 
     @property
     def is_ranked(self) -> bool:
@@ -154,15 +153,14 @@ class Gathering:
         `load` gives a whole trace by its name: the costliest sites then show who called them in
         the trace where they waited longest.
         """
-        ranked = self.is_ranked
-        order = self._by_rank() if ranked else list(range(len(self._members)))
+        ranked, noun = self.is_ranked, self._noun
+        order = self._order()
         ordered = [self._members[at] for at in order]
         sites = self._costliest_first(order)
         if load is not None:
             sites = (*self._with_callers(sites[:CALLED], load), *sites[CALLED:])
         ranks = tuple(m.identity.get("rank", 0) for m in ordered) if ranked else tuple(order)
-        noun = "rank" if ranked else "trace"
-        late = _latecomer(ranks, ordered) if ranked else _NOBODY
+        late = latecomer(ranks, ordered) if ranked else NOBODY
         return RankReport(
             ranks,
             tuple(member.waits for member in ordered),
@@ -171,22 +169,34 @@ class Gathering:
             sites,
             late.rank,
             late.waited_ns or (0,) * len(ordered),
-            tuple(_name(member, ranked) for member in ordered),
+            tuple(_name(member, noun) for member in ordered),
             noun,
             tuple(_common([member.identity for member in ordered])),
             late.verdict,
             troubles=tuple(
-                f"{noun} {_name(m, ranked)}: {text}" for m in ordered for text in m.troubles
+                f"{noun} {_name(m, noun)}: {text}" for m in ordered for text in m.troubles
             ),
+            **_origins(ordered),
         )
 
     def _costliest_first(self, order: Sequence[int]) -> tuple[RankSite, ...]:
         found = (gathered.over(order) for gathered in self._sites.values())
         return tuple(sorted(found, key=lambda item: (-item.total_ns, -sum(item.counts))))
 
-    def _by_rank(self) -> list[int]:
-        ranks = [member.identity.get("rank", 0) for member in self._members]
-        return sorted(range(len(ranks)), key=ranks.__getitem__)
+    @property
+    def _noun(self) -> str:
+        if self.is_ranked:
+            return "rank"
+        return "process" if self.is_family else "trace"
+
+    def _order(self) -> list[int]:
+        """Ranks by number, processes of one run as they began, others as they were taken in."""
+        order = list(range(len(self._members)))
+        if self.is_ranked:
+            order.sort(key=lambda at: self._members[at].identity["rank"])
+        elif self.is_family:
+            order.sort(key=lambda at: began(self._members[at].identity))
+        return order
 
     def _with_callers(
         self, sites: Iterable[RankSite], load: Callable[[str], TraceRecord]
@@ -210,68 +220,6 @@ class Gathering:
                 yield replace(item, site=called)
             else:
                 yield item
-
-
-class _Late(NamedTuple):
-    """Who came last at collectives, how long each rank waited for it, and that in words."""
-
-    rank: int | None = None
-    waited_ns: tuple[int, ...] = ()
-    verdict: str = ""
-
-
-_NOBODY = _Late()
-
-
-def _latecomer(ranks: Sequence[int], members: Sequence[Member]) -> _Late:
-    """Tell the rank for which most others waited, in most steps, for more than a few per cent.
-
-    Sums would not do: where a machine is busy now and then, a few long waits are most of them.
-    """
-    known = [member.collective_ns for member in members if member.collective_ns is not None]
-    if len(known) < len(members):
-        return _Late(
-            verdict="No straggler is named: not every rank was held at a collective (those of NCCL "
-            "hold the stream, not Python)."
-        )
-    by_step = _by_step(members)
-    held = by_step or [[ns] for ns in known]
-    usual = [statistics.median(each) for each in held]
-    at = usual.index(min(usual))
-    others = [each for number, each in enumerate(held) if number != at]
-    share = statistics.median(
-        statistics.median_low(waits) - last  # most of them waited as long, or longer
-        for last, *waits in zip(held[at], *others, strict=True)
-    ) / max(min(_span(member, bool(by_step)) for member in members), 1)
-    if share < FEW:
-        return _Late(
-            verdict="No straggler is named: in most steps the ranks waited for each other equally "
-            f"long, but for {max(share, 0):.1%} of the time."
-        )
-    return _Late(
-        ranks[at],
-        tuple(max(ns - known[at], 0) for ns in known),
-        f"Rank {ranks[at]} came last at collectives most of the time: the others waited "
-        f"{share:.0%} of their time for it.",
-    )
-
-
-def _span(member: Member, a_step: bool) -> float:
-    """The time of its steps, or of one."""
-    return member.stepping_ns / max(member.steady, 1) if a_step else member.stepping_ns
-
-
-def _by_step(members: Sequence[Member]) -> Sequence[Sequence[int]]:
-    """What each waited for the others in the steps that all of them know; empty without."""
-    first = max(member.steps - len(member.held) for member in members)
-    last = min(member.steps for member in members)
-    if first >= last:
-        return []
-    starts = [first - (member.steps - len(member.held)) for member in members]
-    return [
-        member.held[start : start + last - first]
-        for member, start in zip(members, starts, strict=True)
-    ]
 
 
 def _key_of(site: SiteStats) -> Key:
@@ -348,8 +296,29 @@ def _plain(site: SiteStats) -> SiteStats:
     )  # fmt: skip
 
 
-def _name(member: Member, ranked: bool) -> str:
-    if ranked:
+def _origins(members: Sequence[Member]) -> dict[str, Any]:
+    """Where figures come from: fields of a report."""
+    return {
+        "files": tuple(member.name for member in members),
+        "steps": tuple(member.steps for member in members),
+        "devices": _each(member.device for member in members),
+        "bases": _each(member.basis for member in members),
+        "commands": _each(member.command for member in members),
+        "started": min(_each(str(m.identity.get("started", "")) for m in members), default=""),
+    }
+
+
+def _each(values: Iterable[str]) -> tuple[str, ...]:
+    """Each of them once, without empty ones."""
+    return tuple(dict.fromkeys(filter(None, values)))
+
+
+def _name(member: Member, noun: str) -> str:
+    process = process_of(member.identity)
+    if noun == "process" and process is not None:
+        rank = member.identity.get("rank")
+        return str(process) if rank is None else f"{process}, rank {rank}"
+    if noun == "rank":
         rank, host = member.identity["rank"], member.identity.get("host")
         return f"{rank} ({host})" if host else str(rank)
     return member.name

@@ -14,57 +14,26 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from asyncguard.advise.changes import Changes, Waits
 from asyncguard.model import STAND_IN, AsyncguardError, SiteStats, SyncKind, TraceRecord
 from asyncguard.timeline import inferred
+from asyncguard.timeline.elapsed import Elapsed, Left, elapsed
 from asyncguard.timeline.inferred import Overlap
-from asyncguard.timeline.program import (
-    Action,
-    Boundary,
-    Handover,
-    Pause,
-    Played,
-    Program,
-    Work,
-    play,
-    recorded,
-)
+from asyncguard.timeline.program import Action, Boundary, Handover, Program, recorded
 
 READS = {SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH, SyncKind.COMPOSITE}
 KEPT = READS - {SyncKind.TEXT}  # whose value is still needed where it is not read any more
 STEPS = 200  # of the newest, that are replayed at most,
-ACTIONS = 20_000  # with so many actions in all
+ACTIONS = 20_000  # with so many actions in all,
+REPLAYED = 4_000_000  # and so many in the replays of all sites, one for each
 AVERAGED_STEPS = 20
 MARGIN = 0.03  # of a step: what the model itself leaves out
 SAVING_MARGIN = 0.1  # of a saving, likewise
 OVERLAP_ERROR = 0.1  # of an overlap that was measured by CPU time, where its range was not kept
 FULL_OVERLAP, NO_OVERLAP, HALF_OVERLAP = 1.0, 0.0, 0.5
-
-
-@dataclass(frozen=True)
-class Changes:
-    """What is to be different; sites are indices into the record's.
-
-    Of each group of `batch` one wait a step is left, the last one. A site in `every` waits only in
-    each n-th step. With `wait_each_step` each step waits at its end for what it enqueued; with
-    the name of an operation, for the last one of that name.
-    """
-
-    remove: frozenset[int] = frozenset()
-    batch: tuple[frozenset[int], ...] = ()
-    every: Mapping[int, int] = field(default_factory=dict)
-    wait_each_step: bool | str = False
-
-    def __or__(self, other: Changes) -> Changes:
-        """Both; what is removed by either is removed."""
-        thinned = {
-            site: max(self.every.get(site, 1), other.every.get(site, 1))
-            for site in {*self.every, *other.every}
-        }
-        waits = self.wait_each_step or other.wait_each_step
-        return Changes(self.remove | other.remove, (*self.batch, *other.batch), thinned, waits)
 
 
 @dataclass(frozen=True)
@@ -155,11 +124,11 @@ class Replay:
         known = "modelled" if simulated else "measured"
         self._basis = known if self._measured else "inferred"
         self._overlaps = _overlaps(record.extra)
-        plain = _newest(program) if program is not None else _averaged(record)
+        plain = _averaged(record) if program is None else _newest(program, len(record.sites))
         self._spread = _spread(plain.step_ns)
-        self._versions = self._readings(plain)
-        self._reads = frozenset(n for n, site in enumerate(record.sites) if site.kind in KEPT)
-        self._kept_ns = _enqueue_ns(plain)
+        reads = frozenset(n for n, site in enumerate(record.sites) if site.kind in KEPT)
+        kept_ns = _enqueue_ns(plain)
+        self._versions = [_Reading(each, reads, kept_ns) for each in self._readings(plain)]
 
     def _readings(self, plain: Program) -> tuple[Program, ...]:
         """The program as it most likely is, and the extremes that the record leaves open."""
@@ -174,27 +143,23 @@ class Replay:
 
     def predict(self, changes: Changes) -> Prediction:
         """Replay each reading with and without the changes."""
-        outcomes = [self._outcome(program, changes) for program in self._versions]
-        step, played = outcomes[0]
+        steps = [self._step(version, changes) for version in self._versions]
         room = (self._spread + MARGIN) * self._before
-        steps = [step for step, _ in outcomes]
+        found = self._versions[0].after(changes)
         return Prediction(
-            step_ns=step,
+            step_ns=steps[0],
             low_ns=max(min(steps) - room, 0.0),
             high_ns=max(steps) + room,
             before_ns=self._before,
             basis=self._basis,
-            bottleneck=_bottleneck(self._changed(self._versions[0], changes), played),
-            peak_pending_bytes=played.peak_pending_bytes or None,
+            bottleneck=_bottleneck(found),
+            peak_pending_bytes=found.peak_pending_bytes or None,
         )
 
     def saving(self, done: Changes, changes: Changes) -> Saving:
         """What `changes` save a step where `done` is done already."""
         both = done | changes
-        savings = [
-            self._outcome(program, done)[0] - self._outcome(program, both)[0]
-            for program in self._versions
-        ]
+        savings = [self._step(each, done) - self._step(each, both) for each in self._versions]
         doubt = self._spread + SAVING_MARGIN
         return Saving(
             likely=max(savings[0], 0.0),
@@ -202,14 +167,34 @@ class Replay:
             high=max(max(savings) * (1 + doubt), 0.0),
         )
 
-    def _outcome(self, program: Program, changes: Changes) -> tuple[float, Played]:
+    def _step(self, version: _Reading, changes: Changes) -> float:
         """A step after the changes; what the replay of the run as it was misses, stays missed."""
-        after = play(self._changed(program, changes))
-        missed = self._before - play(program).step_ns
-        return max(after.step_ns + missed, 0.0), after
+        missed = self._before - version.after(Changes()).step_ns
+        return max(version.after(changes).step_ns + missed, 0.0)
 
-    def _changed(self, program: Program, changes: Changes) -> Program:
-        return changed(program, changes, self._reads, self._kept_ns)
+
+class _Reading:
+    """A program as the record may be read, and what was found of it; each change is tried once.
+
+    Where a wait at one of the sites `reads` goes for good, the host works for `kept_ns` instead.
+    """
+
+    def __init__(self, program: Program, reads: frozenset[int], kept_ns: int) -> None:
+        self._program = program
+        self._waits = Waits(program)
+        self._reads = reads
+        self._kept_ns = kept_ns
+        self._found: dict[Changes, Elapsed] = {}
+
+    def after(self, changes: Changes) -> Elapsed:
+        """What it takes after the changes."""
+        found = self._found.get(changes)
+        if found is None:
+            kept = self._reads & (changes.remove | changes.every.keys())
+            gone = self._waits.gone(changes)
+            left = Left(gone, kept, self._kept_ns, changes.wait_each_step)
+            found = self._found[changes] = elapsed(self._program, left)
+        return found
 
 
 def _overlaps(extra: Mapping[str, Any]) -> tuple[Overlap, Overlap, Overlap]:
@@ -217,11 +202,11 @@ def _overlaps(extra: Mapping[str, Any]) -> tuple[Overlap, Overlap, Overlap]:
     overall = extra.get("backend_overlap")
     if not isinstance(overall, (int, float)):
         return Overlap(HALF_OVERLAP), Overlap(NO_OVERLAP), Overlap(FULL_OVERLAP)
-    around = (
-        overall,
+    error = (
         max(overall - OVERLAP_ERROR, NO_OVERLAP),
         min(overall + OVERLAP_ERROR, FULL_OVERLAP),
     )
+    around = (overall, *extra.get("backend_overlap_range", error))
     by_site = extra.get("backend_overlap_by_site", {})
     likely, least, most = (
         Overlap(share, {int(site): shares[place] for site, shares in by_site.items()})
@@ -237,46 +222,10 @@ def is_replayable(record: TraceRecord) -> bool:
     return bool(record.timeline and steps) and not stood_in
 
 
-def changed(
-    program: Program, changes: Changes, reads: frozenset[int] = frozenset(), kept_ns: int = 0
-) -> Program:
-    """The program with the waits as `changes` has them.
-
-    Where a wait at one of the sites `reads` goes for good, the host works for `kept_ns` instead.
-    """
-    kept: list[Action] = []
-    for step, actions in enumerate(_by_step(program.actions)):
-        dropped = set(_dropped(actions, step, changes))
-        left: list[Action] = []
-        for action in actions:
-            if _wait_of(action) not in dropped:
-                left.append(action)
-            elif kept_ns and isinstance(action, Pause) and _is_kept(action.site, changes, reads):
-                left.append(Work(kept_ns))
-        kept += _ended_by_wait(left, step, changes.wait_each_step)
-    return replace(program, actions=tuple(kept))
-
-
-def _is_kept(site: int | None, changes: Changes, reads: frozenset[int]) -> bool:
-    """Whether a value is kept on the device that was read; one of a batch is read with others."""
-    return site in reads and (site in changes.remove or site in changes.every)
-
-
 def _enqueue_ns(program: Program) -> int:
     """Return the median host time of an enqueue, in nanoseconds; 0 where none was recorded."""
     times = [action.host_ns for action in program.actions if isinstance(action, Handover)]
     return int(statistics.median(times)) if times else 0
-
-
-def _ended_by_wait(actions: Sequence[Action], step: int, operation: bool | str) -> Iterator[Action]:
-    """A step that waits, before it ends, for the last operation that it enqueued (of a name)."""
-    newest = None
-    for action in actions:
-        if isinstance(action, Handover) and operation in {True, action.name}:
-            newest = action.key
-        elif isinstance(action, Boundary) and newest is not None:
-            yield Pause(-1 - step, None, newest, 0)
-        yield action
 
 
 def _by_step(actions: Iterable[Action]) -> Iterator[list[Action]]:
@@ -289,45 +238,11 @@ def _by_step(actions: Iterable[Action]) -> Iterator[list[Action]]:
     yield step
 
 
-def _wait_of(action: Action) -> int | None:
-    """The number of the wait that the action is, or belongs to."""
-    if isinstance(action, Pause):
-        return action.number
-    return action.within if isinstance(action, Handover) else None
-
-
-def _dropped(actions: Sequence[Action], step: int, changes: Changes) -> Iterator[int]:
-    """The numbers of the waits of one step that do not happen any more."""
-    pauses = [action for action in actions if isinstance(action, Pause)]
-    for pause in pauses:
-        site = pause.site
-        if site in changes.remove or (step + 1) % _interval(changes, site):
-            yield pause.number
-    for group in changes.batch:
-        together = [pause for pause in pauses if pause.site in group]
-        yield from (pause.number for pause in together[:-1])
-
-
-def _interval(changes: Changes, site: int | None) -> int:
-    return changes.every.get(site, 1) if site is not None else 1
-
-
-def _bottleneck(program: Program, played: Played) -> str:
+def _bottleneck(found: Elapsed) -> str:
     """What the replayed steps spend most of their time on."""
-    streams: dict[str, int] = {}
-    host = 0
-    for action in program.actions:
-        if isinstance(action, Handover):
-            streams[action.stream] = streams.get(action.stream, 0) + action.duration_ns
-            host += action.host_ns
-        elif isinstance(action, Work):
-            host += action.ns
-        elif isinstance(action, Pause):
-            host += action.return_ns
-    device = max(streams.values(), default=0)
-    if max(host, device) < 0.9 * played.duration_ns:
+    if max(found.host_ns, found.device_ns) < 0.9 * found.duration_ns:
         return "waits"
-    return "host" if host >= device else "device"
+    return "host" if found.host_ns >= found.device_ns else "device"
 
 
 def _check(record: TraceRecord) -> None:
@@ -343,10 +258,11 @@ def _check(record: TraceRecord) -> None:
         )
 
 
-def _newest(program: Program) -> Program:
-    """The last steps: enough to average over, few enough to replay often."""
+def _newest(program: Program, sites: int) -> Program:
+    """The last steps: enough to average over, few enough to replay as often as there are sites."""
     each = len(program.actions) // len(program.step_ns)
-    count = min(STEPS, max(ACTIONS // max(each, 1), 1))
+    most = min(ACTIONS, REPLAYED // max(sites, 1))
+    count = min(STEPS, max(most // max(each, 1), 1))
     if len(program.step_ns) <= count:
         return program
     steps = list(_by_step(program.actions))

@@ -17,8 +17,9 @@ from dataclasses import replace
 
 from asyncguard import catalogue
 from asyncguard.advise import libraries
+from asyncguard.advise.changes import Changes
 from asyncguard.advise.ranking import NOTHING, Candidate, ranked
-from asyncguard.advise.replay import READS, Changes, Replay, is_replayable
+from asyncguard.advise.replay import READS, Replay, is_replayable
 from asyncguard.model import STAND_IN, SiteStats, Suggestion, SyncKind, TraceRecord
 from asyncguard.places import place_of
 
@@ -88,7 +89,7 @@ def _defer_reads(record: TraceRecord, sites: Sequence[SiteStats]) -> Iterable[Ca
             f"Read less often in {function}",
             f"{_reads(group)} a device value in every step. Keep a "
             "running value on the device and read it after the loop, read every N steps, or read "
-            "the previous step's value while this one runs.",
+            "the previous step's value while this one runs (`asyncguard.later`).",
             group,
             saved=_rate(record, group),
         )

@@ -12,17 +12,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from asyncguard.catalogue import tables
+from asyncguard.catalogue import extending, tables
 from asyncguard.catalogue.records import (
     NO_LANGUAGE,
     OPERATORS,
     VALUE_KINDS,
     Catalogue,
     Condition,
+    Extension,
     Framework,
     Graph,
+    HostMemory,
     Language,
+    Region,
     Runtime,
     Source,
     Steps,
@@ -57,9 +61,12 @@ __all__ = [
     "Catalogue",
     "CatalogueError",
     "Condition",
+    "Extension",
     "Framework",
     "Graph",
+    "HostMemory",
     "Language",
+    "Region",
     "Runtime",
     "Source",
     "Steps",
@@ -102,6 +109,7 @@ def load_directory(directory: Path) -> Catalogue:
     triggers: tuple[Trigger, ...] = ()
     clocks: tuple[str, ...] = ()
     language = NO_LANGUAGE
+    extensions: list[tuple[Path, dict[str, Any]]] = []
     for path in sorted(set(directory.glob("*.toml")) - {directory / name for name in _APART}):
         data = read(path)
         if "trigger" in data:
@@ -112,6 +120,11 @@ def load_directory(directory: Path) -> Catalogue:
         if "framework" in data:
             framework = tables.framework(path, data)
             frameworks[framework.name] = framework
+        if "extends" in data:
+            extensions.append((path, data))
+    for path, data in extensions:
+        framework = extending.extend(frameworks, path, data)
+        frameworks[framework.name] = framework
     if not frameworks:
         raise CatalogueError(f"{directory}: no rules files found; reinstall asyncguard")
     catalogue = Catalogue(frameworks, triggers, clocks, language)

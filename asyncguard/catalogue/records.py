@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +17,7 @@ VALUE_KINDS = (
     "device", "host_array", "host", "model", "optimizer", "scheduler", "loader", "scaler",
     "criterion", "event", "stream", "work", "writer", "logger", "progress", "context", "module",
     "container", "pairs", "mapping", "device_or_host", "metric", "environment",
-    "leaves", "listed", "flattened", "models", "named_models",
+    "leaves", "listed", "flattened", "models", "named_models", "handle",
 )  # fmt: skip
 
 # Subscripts that block: `x[mask]`, `x[mask] = tensor`, `x[indices] = 0`, `x[i:j]` with bounds on
@@ -65,6 +66,9 @@ class Source(NamedTuple):
     receiver: str = "device"  # what `methods` are called on: one of VALUE_KINDS
     arguments: tuple[int | str, ...] = ()  # that must hold a device value; -1: any but `out`
     elements: bool = False  # whether it reads the elements of a list, but not an array itself
+    fresh: bool = False  # only where the receiver was made in the same iteration
+    settles: bool = False  # waits for the variables it is given: later reads of them do not
+    launch: bool = False  # calls of what the framework compiled that are given arrays on the host
 
 
 class Runtime(NamedTuple):
@@ -124,6 +128,7 @@ class Steps(NamedTuple):
     states: tuple[str, ...] = ()  # variables that a training step gives back: "opt_state"
     hot_decorators: tuple[str, ...] = ()  # what they wrap runs once a step: "torch.compile"
     compiled: tuple[str, ...] = ()  # decorators and wrappers under which nothing blocks: "jax.jit"
+    translated: tuple[str, ...] = ()  # decorators of kernels in other languages: "triton.jit"
     runtime: tuple[str, ...] = ()  # attribute paths that mark a step when called
     runtime_compiled: tuple[str, ...] = ()  # ... if one of `runtime` was met as they were traced
     updates: tuple[str, ...] = ()  # those of `methods` and `functions` that change the model, too
@@ -137,6 +142,64 @@ class Graph(NamedTuple):
     detach: str  # what to write behind a value for one that does not: ".detach()"
 
 
+class Region(NamedTuple):
+    """How code comes to be run as a graph, which a wait in it breaks."""
+
+    id: str
+    says: str  # what the code becomes, as messages say it
+    asks: str  # whom code asks whether it runs in one: "capture" or "compiler"
+    error: str  # how a wait in it fails
+    contexts: tuple[str, ...] = ()  # `with` these
+    functions: tuple[str, ...] = ()  # what they are handed first becomes one, or what they decorate
+    methods: tuple[str, ...] = ()  # of a model, which becomes one
+    begins: tuple[str, ...] = ()  # methods from whose call on the code of a block is part of one
+    ends: tuple[str, ...] = ()  # and those that end it
+    disables: tuple[str, ...] = ()  # what they are handed first, or decorate, stays outside
+    whole: str = ""  # the argument under which a wait fails, where else it splits; "": it fails
+    off: str = ""  # the argument under which nothing becomes one
+    breaks: tuple[str, ...] = ()  # the entries that break one; none: all do
+    holds: tuple[str, ...] = ()  # those that a whole one has held since `since`
+    since: str = ""  # a release
+    traces: tuple[str, ...] = ()  # statements, builtins and methods that it holds all the same
+
+
+class HostMemory(NamedTuple):
+    """The methods and functions, by their last names, whose result shares an array's host memory.
+
+    They say how its elements lie there, which decides whether a copy can be asynchronous.
+    """
+
+    views: tuple[str, ...]  # give all of it, in its order
+    transposes: tuple[str, ...]  # all of it, in another order
+    spreads: tuple[str, ...]  # with gaps, or elements that stand for several
+    parts: tuple[str, ...]  # a part of it
+    packs: tuple[str, ...]  # all of it without gaps: memory of its own, where there were some
+    converts: tuple[str, ...]  # itself, or memory of its own where it is of another type
+    shares: tuple[str, ...]  # functions, in full, that give the memory of their first argument
+    pins: str  # the method that copies to pinned memory; the option of factories has its name
+    unread: tuple[str, ...]  # neither read nor write it, or do that on the device
+    in_place: tuple[str, ...] = ()  # methods that write to it, beside those that end so: `add_`
+    writes: tuple[str, ...] = ()  # functions, in full, that write to their first argument
+    stream_contexts: tuple[str, ...] = ()  # contexts that say which stream copies go to
+    set_stream: tuple[str, ...] = ()  # functions that say it from then on
+    current_streams: tuple[str, ...] = ()  # functions that give the stream that copies go to
+    data: tuple[str, ...] = ()  # functions that make an array of numbers, not of a size
+    size: str = ""  # the argument of factories that may be the size
+    sized: tuple[
+        str, ...
+    ] = ()  # factories, by their last names, that may be given sizes one by one
+    out: str = ""  # the argument of functions that is written to
+    copies: tuple[str, ...] = ()  # methods that copy another array into it
+    loaders: tuple[str, ...] = ()  # classes of loaders that take the option `pins`
+    waits: tuple[str, ...] = ()  # methods of events and streams after which copies are done
+    records: tuple[str, ...] = ()  # of an event: it is behind all that a stream has
+    awaits: tuple[str, ...] = ()  # of an event: a stream waits for it
+    record_events: tuple[str, ...] = ()  # of a stream: it records an event, and gives it
+    wait_events: tuple[str, ...] = ()  # of a stream: it waits for an event
+    wait_streams: tuple[str, ...] = ()  # of a stream: it waits for another one
+    orders: tuple[str, ...] = ()  # those of them and others for which the host never waits
+
+
 class Masks(NamedTuple):
     """Which functions and methods, by their last name, return masks: boolean arrays."""
 
@@ -146,8 +209,20 @@ class Masks(NamedTuple):
     types: tuple[str, ...] = ()  # those of such arrays' elements, and of such arrays
 
 
+class Extension(NamedTuple):
+    """A rules file that adds to a framework: a device, and the package that brings it."""
+
+    path: Path
+    modules: tuple[str, ...]  # whose import means that its devices are in use; none: the framework
+    checked_version: str  # of the package, that the entries were read against
+    devices: tuple[str, ...]  # strings that name its kinds of accelerator
+
+
 class Framework(NamedTuple):
-    """One rules file: a framework, what its APIs return, its steps and its sync points."""
+    """A framework, what its APIs return, its steps and its sync points: of one rules file or more.
+
+    Others extend the first one.
+    """
 
     name: str
     modules: tuple[str, ...]  # top-level import names
@@ -176,9 +251,11 @@ class Framework(NamedTuple):
     immutable: bool = False  # its arrays cannot be written to: what is, is NumPy's
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
     graph: Graph | None = None  # None: values of this framework keep no graph
+    memory: HostMemory | None = None  # None: no copy of this framework's is asynchronous by a flag
     tree_maps: tuple[str, ...] = ()  # functions that call their first argument with each leaf
     passes: tuple[str, ...] = ()  # methods of a context that give back what they are given
     registers: tuple[str, ...] = ()  # methods of a model and functions that make parts of one
+    region: tuple[Region, ...] = ()  # the ways in which code becomes a graph
     masks: Masks | None = None  # None: no indexing of this framework depends on the data
     # Modules of the framework whose own reads are the user's waits, where those of others are not:
     # reads of CPU values that stand in for a device's (torch), or any reads (asynchronous_cpu).
@@ -192,6 +269,8 @@ class Framework(NamedTuple):
     moves: tuple[str, ...] = ()  # methods that take an array to another place
     array_attributes: tuple[str, ...] = ()  # of an array, which are arrays themselves
     devices: tuple[str, ...] = ()  # strings that name a kind of accelerator
+    unwaited: tuple[str, ...] = ()  # those to which a copy from the host waits for nothing
+    device_functions: Mapping[str, str] = {}  # functions that give a device -> which one
     default_device: tuple[str, ...] = ()  # functions that set where arrays are made from then on
     device_contexts: tuple[str, ...] = ()  # contexts that say where arrays are made in them
     asked_for: tuple[str, ...] = ()  # arguments that ask for its arrays, in host memory
@@ -199,6 +278,13 @@ class Framework(NamedTuple):
     numbers: Mapping[str, int] = {}  # functions that give a number -> with so many arguments
     rare: tuple[str, ...] = ()  # methods that its arrays have, and are rarely asked for
     axes: tuple[str, ...] = ()  # keywords of an axis that no other library's arrays take
+    extensions: tuple[Extension, ...] = ()  # the files that add to it
+    kernels: tuple[str, ...] = ()  # functions that launch a kernel, which writes to its arguments
+    closed: bool = False  # its arrays have no attributes but those that are listed
+    on_device: bool = False  # arrays are made on the device where nothing says otherwise
+    measured: bool = False  # a clock around its functions tells what they take: they wait
+    # Options of models, which run on the host if none is given, or only these values.
+    on_host: Mapping[str, tuple[str, ...]] = {}
 
 
 class Trigger(NamedTuple):
@@ -235,7 +321,7 @@ class Language(NamedTuple):
     host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one
     array_libraries: frozenset[str] = frozenset()  # whose arrays are in host memory
     host_backends: frozenset[str] = frozenset()  # of process groups: they send from host memory
-    other_devices: frozenset[str] = frozenset()  # where no CUDA device is: "cpu", "mps"
+    other_devices: frozenset[str] = frozenset()  # where no CUDA device is: "cpu"
     host_runtimes: frozenset[str] = frozenset()  # run models, but on no CUDA device
     placing_libraries: frozenset[str] = frozenset()  # whose loaders give batches on the device
     places_loaders: frozenset[str] = frozenset()  # methods of such libraries that make them so
@@ -260,6 +346,19 @@ class Catalogue:
     def devices(self) -> frozenset[str]:
         """The strings that name a kind of accelerator, in any framework."""
         return frozenset(name for f in self.frameworks.values() for name in f.devices)
+
+    @cached_property
+    def _device(self) -> re.Pattern[str]:
+        return re.compile(rf"""(?<=["'.])(?:{"|".join(sorted(self.devices))})(?![\w-])""")
+
+    def devices_named(self, text: str) -> frozenset[str]:
+        """Return the kinds of accelerators that a program names, in strings or as attributes."""
+        return frozenset(self._device.findall(text))
+
+    @cached_property
+    def unwaited(self) -> frozenset[str]:
+        """Those to which a copy from the host waits for nothing."""
+        return frozenset(name for f in self.frameworks.values() for name in f.unwaited)
 
     @cached_property
     def moves(self) -> frozenset[str]:

@@ -21,8 +21,10 @@ from asyncguard.catalogue.records import (
     Condition,
     Framework,
     Graph,
+    HostMemory,
     Language,
     Masks,
+    Region,
     Runtime,
     Source,
     Steps,
@@ -76,7 +78,7 @@ BY_KIND = (
     "names", "model_methods",
 )  # fmt: skip
 _OF_FILES = {"schema", "framework", "trigger"}  # keys that are no fields of a framework
-_KEYS = _OF_FILES.union(Framework._fields) - {"name", "path"}
+_KEYS = _OF_FILES.union(Framework._fields) - {"name", "path", "extensions"}
 
 
 def framework(path: Path, data: dict[str, Any]) -> Framework:
@@ -90,13 +92,28 @@ def framework(path: Path, data: dict[str, Any]) -> Framework:
     values |= {"name": data["framework"], "path": path}
     values |= {table: by_kind(where, table, data) for table in BY_KIND}
     values["steps"] = build(Steps, data.get("steps", {}), f"{where}: [steps]")
-    for table, cls in (("graph", Graph), ("masks", Masks)):
+    for table, cls in (("graph", Graph), ("masks", Masks), ("memory", HostMemory)):
         if table in data:
             values[table] = build(cls, data[table], f"{where}: [{table}]")
+    options = table_of(where, "on_host", data)
+    values["on_host"] = {key: texts(f"{where}: [on_host]", key, options[key]) for key in options}
+    values["region"] = tuple(
+        build(Region, entry, f"{where}: region {entry.get('id')!r:.50}")
+        for entry in entries(where, "region", data)
+    )
     values["sync"] = tuple(
         sync_point(where, data["framework"], entry) for entry in entries(where, "sync", data)
     )
+    _check_regions(values["region"], {point.id for point in values["sync"]}, where)
     return build(Framework, values, where)
+
+
+def _check_regions(regions: Iterable[Region], known: set[str], where: str) -> None:
+    """Raise for an entry that a region names and that is not there."""
+    for region in regions:
+        for id in (*region.breaks, *region.holds):
+            if id not in known:
+                raise CatalogueError(f"{where}: region {region.id!r}: no entry {id!r}")
 
 
 def language(where: str, data: Mapping[str, Any]) -> Language:
@@ -133,13 +150,18 @@ def strings(path: Path, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def by_kind(where: str, table: str, data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Return one of the tables BY_KIND, {} where it is not given; raises CatalogueError."""
-    result: dict[str, tuple[str, ...]] = {}
+def table_of(where: str, table: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table, {} where it is not given; raises CatalogueError."""
     found = data.get(table, {})
     if not isinstance(found, dict):
         raise CatalogueError(f"{where}: [{table}] must be a table")
-    for kind, names in found.items():
+    return found
+
+
+def by_kind(where: str, table: str, data: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return one of the tables BY_KIND, {} where it is not given; raises CatalogueError."""
+    result: dict[str, tuple[str, ...]] = {}
+    for kind, names in table_of(where, table, data).items():
         if kind not in VALUE_KINDS:
             known = ", ".join(VALUE_KINDS)
             raise CatalogueError(

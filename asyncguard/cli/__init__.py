@@ -15,7 +15,7 @@ from asyncguard.cli import check, explain, gate, others, parsing, report, rules,
 from asyncguard.model import AsyncguardError
 from asyncguard.version import __version__
 
-EPILOG = f"""start with:
+EPILOG = """start with:
   asyncguard check .               find waits in source
   asyncguard run train.py          count and time them as a program runs
   asyncguard COMMAND --help        what a command can do
@@ -23,8 +23,8 @@ EPILOG = f"""start with:
 exit status: 0 clean, 1 findings or a regression, 2 a wrong call, configuration
 or file; 'run' exits as the script does.
 
-Read more: {parsing.DOCUMENTATION}"""
-FAULT = f"this is a fault of asyncguard; please report it: {parsing.ISSUES}"
+Read more: README.md and docs/ of asyncguard's sources"""
+FAULT = "this is a fault of asyncguard; please report it with the lines above"
 COLORS = {"always": True, "never": False}
 
 

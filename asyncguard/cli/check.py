@@ -7,13 +7,13 @@ import atexit
 import gc
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncguard import screens
-from asyncguard.cli import findings, fixes, options
+from asyncguard.cli import findings, fixes, options, watch
 from asyncguard.cli.output import Output, tell
 from asyncguard.cli.parsing import add_command
 from asyncguard.model import AsyncguardError, Finding
@@ -51,7 +51,9 @@ def add(commands: Any) -> None:
             "--limit 20 --show-reasons src/",
             "--write-baseline base.json src/",
             "--trace asyncguard-trace.json src/",
+            "--watch src/                 # again after each change",
         ),
+        page="guides/check.md",
     )
     parser.add_argument(
         "paths", metavar="PATH", nargs="*", help="files or directories; '-' for standard input"
@@ -74,11 +76,42 @@ def run(arguments: argparse.Namespace) -> int:
     return _check(arguments, settings)
 
 
+def _watch(arguments: argparse.Namespace, how: findings.How) -> int:
+    """Check, and check again after each change; the configuration may be what has changed.
+
+    Where no terminal shows them, and no format is asked for, a result is one line.
+    """
+    formatted = arguments.output_format or arguments.output or arguments.statistics
+    brief = not (formatted or arguments.quiet or sys.stdout.isatty())
+
+    def look() -> fixes.Looked:
+        return _look(arguments, options.configuration(arguments), {})
+
+    def check(path: str, data: bytes) -> Sequence[Finding]:
+        from asyncguard.lint.check import check_source
+
+        return check_source(data, path, options.configuration(arguments).of(Path(path).parent))
+
+    def show(seen: fixes.Looked, changed: str) -> None:
+        if sys.stdout.isatty():
+            screens.write(sys.stdout, f"{watch.clear()}{changed}{' changed' * bool(changed)}\n")
+        elif brief:
+            screens.write(sys.stdout, f"{changed} changed: " if changed else "")
+        elif changed:
+            tell(f"{changed} changed", quiet=arguments.quiet)
+        _show(how._replace(brief=brief), seen, arguments)
+        sys.stdout.flush()
+
+    return watch.run(arguments, look, check, show)
+
+
 def _require_sense(arguments: argparse.Namespace) -> None:
     """Raise AsyncguardError for options that would do nothing together."""
     from asyncguard.lint.run.settings import MOST_JOBS
 
     findings.require_sense(arguments)
+    if arguments.watch:
+        watch.require_sense(arguments)
     if arguments.unsafe_fixes and not (arguments.fix or arguments.diff):
         raise AsyncguardError("--unsafe-fixes changes nothing by itself: add --fix or --diff")
     if arguments.fix and arguments.diff:
@@ -116,6 +149,8 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
     output = Output.of(arguments, arguments.paths)
     how = findings.How.of(arguments, output)
     screens.renderer(how.format, "findings")  # an unknown one is refused before the work
+    if arguments.watch:
+        return _watch(arguments, how)
     given = _given(arguments)
     look = partial(_look, arguments, settings)
     seen = look(given)
@@ -139,10 +174,19 @@ def _check(arguments: argparse.Namespace, settings: Configuration) -> int:
             return 1 if found and not arguments.exit_zero else 0
     if arguments.write_baseline:
         return _write_baseline(arguments.write_baseline, found)
+    return _show(how, seen, arguments, given)
+
+
+def _show(
+    how: findings.How,
+    seen: fixes.Looked,
+    arguments: argparse.Namespace,
+    given: Mapping[str, bytes] = {},
+) -> int:
     result = seen.result
     notes = [*_note_tests(result.in_tests), *_note_allowed(result.allowed), *seen.notes]
-    findings.show(how, found, result.files_checked, result.hidden, notes, given, seen.accepted)
-    return 1 if found and not arguments.exit_zero else 0
+    findings.show(how, seen.found, result.files_checked, result.hidden, notes, given, seen.accepted)
+    return seen.status(arguments)
 
 
 def _note_tests(number: int) -> Iterator[str]:

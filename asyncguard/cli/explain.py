@@ -33,7 +33,7 @@ def add(commands: Any) -> None:
         help="explain a rule, or why a line has a finding",
         description="Explain a rule, or why a line has its findings, or has none.",
         examples=("ASG102", "train.py:31", "src/model.py:12 src/ tools/"),
-        page="rules/index.html",
+        page="guides/check.md",
     )
     parser.add_argument(
         "what", metavar="CODE|PATH:LINE", help="a rule or a place, such as ASG102 or train.py:31"

@@ -92,6 +92,7 @@ class How(NamedTuple):
     reasons: bool = False
     fixes: bool = False
     quiet: bool = False
+    brief: bool = False  # the summary alone, on one line
 
     @classmethod
     def of(cls, arguments: argparse.Namespace, output: Output) -> How:
@@ -129,8 +130,8 @@ def show(
     files_checked: int,
     hidden: int = 0,
     notes: Sequence[str] = (),
-    given: Mapping[str, bytes] | None = None,
-    accepted: Mapping[str, int] | None = None,
+    given: Mapping[str, bytes] = {},
+    accepted: Mapping[str, int] = {},
 ) -> None:
     """Write findings in the order and format, and to the place, that were asked for.
 
@@ -140,7 +141,7 @@ def show(
     from asyncguard.lint.labels import labels
     from asyncguard.lint.report import impact
     from asyncguard.render import FindingsReport, RuleText
-    from asyncguard.render.closing import not_shown
+    from asyncguard.render.closing import closing, not_shown
 
     name = how.format or how.output.format
     render = screens.renderer(name, "findings")
@@ -162,10 +163,13 @@ def show(
         tuple(notes),
         how.reasons,
         how.quiet,
-        accepted or {},
+        accepted,
         tuple(f.fix for f in findings[len(shown) :] if f.fix is not None),
-        _previews(shown, given or {}) if how.fixes else {},
+        _previews(shown, given) if how.fixes else {},
     )
+    if how.brief:
+        how.output.write(" ".join(closing(report, screens.plain(), lambda text, _: text)) + "\n")
+        return
     how.output.write(render(report, how.output.screen))
     if name not in FOR_PEOPLE and not how.statistics:
         for note in not_shown(report if report.held_back else replace(report, hidden=0)):

@@ -10,6 +10,8 @@ from asyncguard import files
 from asyncguard.model import Finding
 
 if TYPE_CHECKING:
+    import argparse
+
     from asyncguard.lint.check import LintResult
     from asyncguard.lint.source.fixes import Change
 
@@ -24,6 +26,10 @@ class Looked(NamedTuple):
     found: Sequence[Finding]
     notes: Sequence[str] = ()
     accepted: Mapping[str, int] = {}
+
+    def status(self, arguments: argparse.Namespace) -> int:
+        """Return the exit status of a command that reports this."""
+        return 1 if self.found and not arguments.exit_zero else 0
 
 
 Look = Callable[[Given], Looked]  # checks files, or such sources

@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
             "--update src/ asyncguard-trace.json   # accept what is there",
             "src/ asyncguard-trace.json",
         ),
-        page="guides/ci.html",
+        page="reference/baseline.md",
     )
     parser.add_argument(
         "paths", metavar="TRACE|PATH", nargs="+", type=Path,

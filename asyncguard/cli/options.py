@@ -87,6 +87,11 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--exit-zero", action="store_true", help="exit with status 0 even if there are findings"
     )
+    group.add_argument(
+        "--watch", action="store_true",
+        help="check again whenever a file changes, until Ctrl-C; the exit status is the last "
+        "result's (the extra 'watch' has the system tell of changes)",
+    )  # fmt: skip
 
 
 def add_files(parser: argparse.ArgumentParser) -> None:

@@ -26,6 +26,7 @@ def add(commands: Any) -> None:
         "",
         help="show every command on real code",
         description="Lint a real library, trace real frameworks, and gate a new wait.",
+        page="demo.md",
     )
     add_command(
         commands,
@@ -35,7 +36,7 @@ def add(commands: Any) -> None:
         help="start the language server for editors",
         description="Speak the Language Server Protocol over standard input and output: findings "
         "while you type, explanations, repairs. Needs the extra 'lsp'.",
-        page="guides/editors.html",
+        page="guides/editors.md",
     )
     _add_mcp(commands)
     _add_completions(commands)
@@ -52,7 +53,7 @@ def _add_mcp(commands: Any) -> None:
         "by the Model Context Protocol over standard input and output. Only `run` executes code. "
         "Needs the extra 'mcp'.",
         examples=("--root ~/src/project",),
-        page="agents.html",
+        page="agents.md",
     )
     parser.add_argument(
         "--root", metavar="DIR", type=Path, default=Path(),
@@ -73,6 +74,7 @@ def _add_completions(commands: Any) -> None:
             "bash > ~/.local/share/bash-completion/completions/asyncguard",
             'zsh > "${fpath[1]}/_asyncguard"',
         ),
+        page="install.md",
     )
     parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help=", ".join(SHELLS))
 

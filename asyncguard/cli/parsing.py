@@ -10,8 +10,6 @@ from typing import Any, NoReturn
 
 from asyncguard import screens
 
-DOCUMENTATION = "https://asyncguard.github.io/asyncguard/"
-ISSUES = "https://github.com/asyncguard/asyncguard/issues"
 WIDEST = 100  # columns of a help text
 LIKE = 0.75  # how like an option a word must be to be a mistyped one
 COLORS = ("auto", "always", "never")
@@ -77,15 +75,15 @@ def add_command(
     help: str,
     description: str,
     examples: Sequence[str] = (),
-    page: str = "reference/commands.html",
+    page: str,
 ) -> Parser:
     """Add a command to the parser's `commands`, and return its parser.
 
-    `usage` is what follows the command's name; `examples` are arguments, and `page` is where the
-    documentation has more.
+    `usage` is what follows the command's name; `examples` are arguments, and `page` is the file of
+    the documentation, below `docs/` of the sources, that has more.
     """
     shown = "".join(f"\n  asyncguard {name} {example}".rstrip() for example in examples)
-    more = f"Read more: {DOCUMENTATION}{page}"
+    more = f"Read more: docs/{page} of asyncguard's sources"
     parser: Parser = commands.add_parser(
         name,
         help=help,

@@ -37,9 +37,10 @@ def _add_report(commands: Any) -> None:
         "[OPTIONS] TRACE|DIR [TRACE|DIR ...]",
         help="show saved traces",
         description="Show saved traces. The ranks of one run, the traces in a folder, and more "
-        "than eight traces are compared in one table.",
+        "than eight traces are compared in one table; as HTML, any that are more than one. A page "
+        "shows repairs as patches where the project is below the working directory.",
         examples=("asyncguard-trace.json", "-o page.html asyncguard-trace.json", "runs/"),
-        page="tutorial.html",
+        page="guides/trace.md",
     )
     parser.add_argument("traces", metavar="TRACE|DIR", nargs="+", type=Path)
     parser.add_argument(
@@ -73,7 +74,7 @@ def _add_import(commands: Any) -> None:
         "report of Nsight Systems (nsys export --type sqlite) with CUDA events into a trace of "
         "where the host waited for the device.",
         examples=("kineto profile.json -o trace.json", "nsys report.sqlite --steps 'step *'"),
-        page="guides/profilers.html",
+        page="guides/profilers.md",
     )
     parser.add_argument("kind", choices=("kineto", "nsys"), help="format of FILE")
     parser.add_argument("file", metavar="FILE", type=Path)
@@ -102,6 +103,7 @@ def _add_diff(commands: Any) -> None:
         description="Show what a change did: waits, stall and step time before and after, and what "
         "was predicted from the trace before.",
         examples=("before.json after.json",),
+        page="guides/trace.md",
     )
     parser.add_argument("before", metavar="BEFORE", type=Path)
     parser.add_argument("after", metavar="AFTER", type=Path)
@@ -179,7 +181,7 @@ def _import(arguments: argparse.Namespace) -> int:
 
 
 def _diff(arguments: argparse.Namespace) -> int:
-    from asyncguard.api import diff
+    from asyncguard.reports import diff
     from asyncguard.runtime import store
 
     render = screens.renderer(arguments.format, "differences")

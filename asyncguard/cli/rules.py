@@ -22,7 +22,7 @@ def add(commands: Any) -> None:
         help="list the rules, or test your own catalogue",
         description="List the rules; with --test, run the examples of your own catalogue instead.",
         examples=("", "--output-format json", "--test"),
-        page="rules/index.html",
+        page="guides/own-rules.md",
     )
     parser.add_argument(
         "--output-format", "--format", metavar="FORMAT", default="text",

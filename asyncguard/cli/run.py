@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 from asyncguard import screens
+from asyncguard.cli import live
 from asyncguard.cli.parsing import add_command
 from asyncguard.cli.report import DEFAULT_TRACE, text_of
 from asyncguard.model import AsyncguardError
+
+RECORDED = (
+    "timeline", "depth", "device_times", "cross_check", "driver", "ranges", "lines", "own", "races",
+)  # fmt: skip  # of the options: fields of a session's
 
 
 def add(commands: Any) -> None:
@@ -29,7 +35,7 @@ def add(commands: Any) -> None:
             "-o runs/today.json -m package.train",
             "--sim cuda:h200 train.py      # without a GPU",
         ),
-        page="tutorial.html",
+        page="guides/trace.md",
     )
     parser.add_argument(
         "-o", "--output", metavar="TRACE", type=Path, default=Path(DEFAULT_TRACE),
@@ -71,8 +77,8 @@ def add(commands: Any) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--sim", metavar="cuda[:PROFILE]",
-        help="simulate CUDA on a machine without a GPU: h200 (default), h100, a100, rtx4090, t4, "
-        "or a TOML file; times are modelled",
+        help="simulate CUDA on a machine without a GPU: h200 (default), gb200, b200, h100, a100, "
+        "mi300x, rtx5090, rtx4090, l4, t4, or a TOML file; times are modelled",
     )  # fmt: skip
     parser.add_argument(
         "--sim-devices",
@@ -94,6 +100,16 @@ def add(commands: Any) -> None:
         "--races", action="store_true",
         help="on a GPU: warn where host memory is used before an asynchronous copy is done with it "
         "(looks at every operator)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--live", action="store_true",
+        help="show waits, stall, steps a second and the steadiest sites at the foot of the "
+        "terminal while the program runs (nothing where stderr is no terminal)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--children", action="store_true",
+        help="follow processes that the program forks, or starts with the same Python: each that "
+        "waits has a trace of its own beside TRACE, and reports join them",
     )  # fmt: skip
     parser.add_argument(
         "--ranges", choices=("record_function", "nvtx"),
@@ -134,22 +150,15 @@ def run(arguments: argparse.Namespace) -> int:
         raise AsyncguardError("run: name a script, or a module with -m")
     target = launch.Target.module(module) if module else launch.Target.script(script)
     simulated = contextlib.ExitStack()
+    device = None
     if arguments.sim is not None:
         profile, devices = profile_of(arguments.sim), arguments.sim_devices
         ways = {"host": arguments.sim_host, "races": arguments.sim_races}
         simulated.enter_context(simulate_cuda(profile, devices, **ways))
-    session = Session(
-        command=target.command,
-        timeline=arguments.timeline,
-        depth=arguments.depth,
-        device_times=arguments.device_times,
-        cross_check=arguments.cross_check,
-        driver=arguments.driver,
-        ranges=arguments.ranges,
-        lines=arguments.lines,
-        own=arguments.own,
-        races=arguments.races,
-    )
+        anywhere = os.path.abspath(profile) if os.path.isfile(profile) else profile
+        device = anywhere, devices, *ways.values()
+    options = {name: getattr(arguments, name) for name in RECORDED}
+    session = Session(command=target.command, **options)
     after = None if arguments.quiet else _show_saved
     return launch.run(
         target,
@@ -159,11 +168,18 @@ def run(arguments: argparse.Namespace) -> int:
         saved=simulated.close,
         every=arguments.save_every,
         on_signal=arguments.save_on_signal,
+        live=live.on(sys.stderr) if arguments.live else None,
+        children=launch.Follow(options, device) if arguments.children else None,
     )
 
 
 def _show_saved(path: Path) -> None:
-    """Report a trace that `run` has just written, on stderr: stdout belongs to the script."""
+    """Report a trace that `run` has just written, on stderr: stdout belongs to the script.
+
+    What the script printed comes first, where both lead to one file.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # Python tells as it ends
+        sys.stdout.flush()
     text = text_of([path], "text", screens.screen(sys.stderr))
     shown = shlex.quote(str(path))
     screens.write(

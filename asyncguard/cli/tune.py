@@ -29,7 +29,7 @@ def add(commands: Any) -> None:
         description="Trace a script, repair its waits in a copy of its folder, trace the copy, and "
         "compare outputs, waits and step time. Exit status 1 if the outputs differ.",
         examples=("train.py --epochs 1", "--unsafe-fixes --sim cuda --branch fewer-waits train.py"),
-        page="guides/repairs.html",
+        page="guides/repairs.md",
     )
     parser.add_argument(
         "--unsafe-fixes", action="store_true",

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from asyncguard.api import Trace, trace
 from asyncguard.runtime import ranks, store
-from asyncguard.runtime.recorder import Totals
+from asyncguard.runtime.figures import Totals
 
 SYNCS = "asyncguard/sync_points_per_step"
 STALL = "asyncguard/cpu_stall_ms_per_step"

@@ -18,13 +18,15 @@ Glossary:
 - context: how often a place is run within its function; with the hotness of that function it is how
   often a program runs the place (`domain.hotness`).
 - speculative: a run that notes no effects: a first pass over a loop, or a look ahead.
-- effect: a call, an event, or a site, at which Python waits, or may wait (`domain.definitions`).
+- effect: a call, an event, or a site, at which Python waits, or may wait (`contexts.effects` notes
+  them, `domain.definitions` has the records).
 - summary: what callers need to know of a function: its result, its reads, its work.
 - prior: what usage or a name suggests where nothing else is known (`contexts.priors`, `names`).
 - facts: what one file yields. A candidate is a finding whose callers are not known yet
   (`program.facts`).
 - linking: giving each candidate its final context, by the call graph (`program.call_graph`).
 
-Packages, lowest floor first: `source`, `syntax`, `names` and `knowledge`, `domain`, `contexts`,
-`interpret`, `modules`, `program`, `report`, `checks`, `run`; `check` on top.
+Packages, lowest floor first: `names`, `knowledge`, `source`, `syntax`, `domain`, `evidence`,
+`contexts`, `interpret`, `modules`, `program`, `report`, `checks`, `fixes`, `advice`, `run`; `check`
+on top.
 """

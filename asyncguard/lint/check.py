@@ -22,7 +22,7 @@ from asyncguard.lint.report.refine import refine
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Asked
 from asyncguard.lint.run.configuration import Configuration
-from asyncguard.lint.run.configured import turned_on
+from asyncguard.lint.run.configured import configured
 from asyncguard.lint.run.context import context_of
 from asyncguard.lint.run.dealing import chunks_of, processes
 from asyncguard.lint.run.discover import Chosen, choose
@@ -252,7 +252,7 @@ def analysed(
             known.update({result.path: result for result in results})
             done += len(results)
             progress(min(done, len(files)), len(files))
-    network = call_graph.CallGraph(known, turned_on(context.beside))
+    network = call_graph.CallGraph(known, configured(context.beside))
     told = in_sources(linking.link(network))
     linked = mended({path: told[path] for path in files}, settings.jobs)
     context.store({path: told for path, told in known.items() if path not in lost}, linked)

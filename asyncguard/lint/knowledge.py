@@ -7,15 +7,15 @@ names of foreign APIs are all in the catalogue.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from asyncguard import additions
 from asyncguard.additions import Addition
-from asyncguard.catalogue import Catalogue, Framework, SyncPoint, Trigger
+from asyncguard.catalogue import Catalogue, Framework, Region, SyncPoint, Trigger
 from asyncguard.lint.names import family
+from asyncguard.lint.names.patterns import Patterns, literal_start, matcher
 from asyncguard.lint.names.words import MAX_NAMES, compiled
 
 # Names of what is chosen, not of values: `use_model`, `enable_loss`.
@@ -24,66 +24,32 @@ _STATE = family("state.training")
 _UPDATES = family("function.updates")
 
 
-@cache
-def _matcher(pattern: str) -> Callable[[str], object]:
-    """Return what matches a pattern; few are asked about, so that each is compiled when it is."""
-    return compiled(fnmatch.translate(pattern)).match
-
-
 def _last_parts(names: Iterable[str]) -> frozenset[str]:
     """Return the methods of the dotted ones: `update` of "metric.update"."""
     return frozenset(name.rpartition(".")[2] for name in names if "." in name)
 
 
-def _literal_start(pattern: str) -> str:
-    """Return a pattern of names up to its first wildcard."""
-    return pattern[: min((at for at in map(pattern.find, "*?[") if at >= 0), default=len(pattern))]
-
-
 MORE = "..."  # ends a list of parameters to which others may follow
-
-
-class Patterns:
-    """Maps dotted names to a word: exact names first, then the longest literal prefix."""
-
-    def __init__(self, tables: Iterable[tuple[str, str, str]]) -> None:
-        """Build from (pattern, word, framework) triples."""
-        self.exact: dict[str, tuple[str, str]] = {}
-        self.wild: list[tuple[int, str, str, tuple[str, str]]] = []
-        for pattern, word, framework in tables:
-            literal = _literal_start(pattern)
-            if literal != pattern:
-                specific = len(literal) * 1000 + len(pattern)
-                self.wild.append((specific, literal, pattern, (word, framework)))
-            else:
-                self.exact[pattern] = (word, framework)
-        self.wild.sort(key=lambda entry: -entry[0])
-        self.memo: dict[str, tuple[str, str] | None] = {}
-        self._by_first: dict[str, list[tuple[int, str, str, tuple[str, str]]]] = {}
-
-    def find(self, name: str) -> tuple[str, str] | None:
-        """Return (word, framework) of `name`."""
-        if name in self.memo:
-            return self.memo[name]
-        found = self.exact.get(name) or self._matched(name)
-        self.memo[name] = found
-        return found
-
-    def _matched(self, name: str) -> tuple[str, str] | None:
-        """Return that of the first pattern that matches; most start with another letter."""
-        first = name[:1]
-        if first not in self._by_first:
-            self._by_first[first] = [e for e in self.wild if not e[1] or e[1][0] == first]
-        for _, literal, pattern, answer in self._by_first[first]:
-            if name.startswith(literal) and _matcher(pattern)(name):
-                return answer
-        return None
 
 
 def _calls(methods: tuple[str, ...], text: str) -> bool:
     """Whether one of these methods is called in a text."""
     any_of = "|".join(map(re.escape, methods))
     return bool(methods) and compiled(rf"\.({any_of})\(").search(text) is not None
+
+
+class RegionMakers:
+    """What makes regions, in all frameworks, by name."""
+
+    def __init__(self, known: Iterable[Region]) -> None:
+        regions = tuple(known)
+        self.contexts = {name: region for region in regions for name in region.contexts}
+        self.functions = {name: region for region in regions for name in region.functions}
+        self.disables = {name: region for region in regions for name in region.disables}
+        self.methods = {name: region for region in regions for name in region.methods}
+        self.begins = {name: region for region in regions for name in region.begins}
+        self.ends = {name: region for region in regions for name in region.ends}
+        self.of_methods = frozenset({*self.methods, *self.begins, *self.ends})
 
 
 class Knowledge:
@@ -97,6 +63,7 @@ class Knowledge:
         self._index_modules(frameworks)
         self._index_values(frameworks)
         self._index_masks(frameworks)
+        self._index_memory(frameworks)
         self._index_functions(frameworks)
         self._index_sync(table)
         self._index_steps(frameworks)
@@ -158,19 +125,32 @@ class Knowledge:
                 keyword, _, word = text.partition("=")
                 self.asks_for_arrays.setdefault(keyword, {})[word] = framework.name
         self.reveals = tuple(sorted(_all_names(frameworks, lambda f: f.reveals)))
+        self.device_functions = {
+            name: where for f in frameworks for name, where in f.device_functions.items()
+        }
         self.numbers = {name: most for f in frameworks for name, most in f.numbers.items()}
+
+    def _index_memory(self, frameworks: list[Framework]) -> None:
+        memories = [f.memory for f in frameworks if f.memory is not None]
+        self.stream_contexts = frozenset(n for memory in memories for n in memory.stream_contexts)
+        self.stream_setters = frozenset(n for memory in memories for n in memory.set_stream)
+        self.copy_waits = frozenset(n for memory in memories for n in memory.waits)
+        self.copy_orders = frozenset(n for memory in memories for n in memory.orders)
 
     def _index_sync(self, table: Catalogue) -> None:
         self.sync_functions: dict[str, list[SyncPoint]] = {}
         self.sync_methods: dict[tuple[str, str], list[SyncPoint]] = {}
         self.sync_protocols: dict[tuple[str, str], SyncPoint] = {}
         self.sync_operators: dict[tuple[str, str], SyncPoint] = {}
+        self.sync_launches: dict[str, SyncPoint] = {}
         conditions = [c for point in table for c in (point.when, point.unless) if c is not None]
         self.made_with = frozenset(word for asked in conditions for word in asked.made_with)
         for point in table:
             source = point.source
             if source is None:
                 continue
+            if source.launch:
+                self.sync_launches[point.framework] = point
             for function in source.functions:
                 self.sync_functions.setdefault(function, []).append(point)
             for method in source.methods:
@@ -187,7 +167,10 @@ class Knowledge:
         self.default_device = {name: f.name for f in frameworks for name in f.default_device}
         self.device_contexts = {name: f.name for f in frameworks for name in f.device_contexts}
         self.step_contexts = _patterns(frameworks, lambda f: {"step": f.steps.contexts})
-        self.compiled = _patterns(frameworks, lambda f: {"compiled": f.steps.compiled})
+        self.compiled = _patterns(
+            frameworks, lambda f: {"compiled": f.steps.compiled + f.steps.translated}
+        )
+        self.regions = RegionMakers(region for f in frameworks for region in f.region)
         self.hot_decorators = _patterns(frameworks, lambda f: {"hot": f.steps.hot_decorators})
         self.eager_contexts = {
             f.name: tuple(name.rpartition(".")[2] for name in f.steps.contexts) for f in frameworks
@@ -216,7 +199,7 @@ class Knowledge:
         self.trigger_patterns = [
             (name, trigger)
             for name, trigger in self.trigger_functions.items()
-            if _literal_start(name) != name
+            if literal_start(name) != name
         ]
         self.trigger_memo: dict[str, Trigger | None] = {}
 
@@ -224,7 +207,7 @@ class Knowledge:
         """Return how a call of `function` reads its arguments, if it does."""
         if function not in self.trigger_memo:
             self.trigger_memo[function] = self.trigger_functions.get(function) or next(
-                (trigger for name, trigger in self.trigger_patterns if _matcher(name)(function)),
+                (trigger for name, trigger in self.trigger_patterns if matcher(name)(function)),
                 None,
             )
         return self.trigger_memo[function]

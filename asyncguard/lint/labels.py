@@ -5,8 +5,8 @@ Nothing is imported for it: a check whose files are all in the cache needs no mo
 
 from __future__ import annotations
 
-import ast
 import re
+from ast import literal_eval
 from collections.abc import Sequence
 from functools import lru_cache
 from inspect import cleandoc
@@ -15,6 +15,11 @@ from typing import NamedTuple
 
 CHECKS = Path(__file__).parent / "checks"
 IN_EVERY_STEP = "in every step"  # how often a hot finding happens, in its message
+# The rules about waits in code that runs as a graph: they stand for the others there, worst first.
+IN_GRAPHS = CAPTURED, SPLIT = "ASG501", "ASG502"
+ERRORS = frozenset({"ASG000", CAPTURED})  # what these find fails, and does not merely cost time
+
+GAPS = "the host's side is pinned, but has gaps"  # why a copy blocks that was told not to
 
 
 class Label(NamedTuple):
@@ -57,7 +62,7 @@ def labels() -> list[Label]:
 
 def _label(path: Path) -> Label:
     text = path.read_text(encoding="utf-8")
-    constants = {name.lower(): ast.literal_eval(v) for name, v in _CONSTANT.findall(text)}
+    constants = {name.lower(): literal_eval(v) for name, v in _CONSTANT.findall(text)}
     explanation = text.removeprefix('"""').partition('"""')[0]
     return Label(**constants, explanation=cleandoc(explanation), fixable="fixed=" in text)
 

@@ -23,7 +23,7 @@ from asyncguard.lint.program.facts import FileFacts
 from asyncguard.lint.run import pool, worker
 from asyncguard.lint.run.cache import Cache, Stamp, stamp_of
 from asyncguard.lint.run.configuration import Configuration
-from asyncguard.lint.run.configured import configuration_files, turned_on
+from asyncguard.lint.run.configured import configuration_files, configured
 from asyncguard.lint.run.context import told_anew
 from asyncguard.lint.run.discover import is_excluded
 from asyncguard.lint.run.generated import in_sources
@@ -105,7 +105,7 @@ class Live:
             checker = worker.Worker(worker.index(beside.others), options(settings), *seen)
             known = {name: worker.with_deep_stack(partial(checker.check, name, data))}
             known |= self._looked_at([p for p in near.paths if p != name], checker)
-            network = call_graph.CallGraph(known, turned_on(configuration_files([path])))
+            network = call_graph.CallGraph(known, configured(configuration_files([path])))
             told = in_sources(linking.link(network))
             found = select(mended({name: told[name]}, 1, {name: data}), settings)
             return [replace(finding, path=path) for finding in found]

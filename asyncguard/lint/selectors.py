@@ -5,6 +5,7 @@ One reading serves the configuration, the command line and the comments in sourc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import lru_cache
@@ -13,6 +14,7 @@ from asyncguard.lint.labels import labels
 
 ALL = "ALL"
 _START = "ASG"  # of every code
+_OTHERS = re.compile(r"[A-Za-z]{1,2}\d+").fullmatch  # codes of other tools: `E501`
 
 
 def parse(text: str) -> str:
@@ -25,7 +27,9 @@ def parse(text: str) -> str:
 
 def why_unknown(text: str) -> str:
     """Say that no rule has a selector, and which one may be meant."""
-    known = [name for label in labels() for name in (label.code, label.name)]
+    known = [label.name for label in labels()]
+    if not _OTHERS(text.strip()):
+        known += [label.code for label in labels()]
     remedy = did_you_mean(text.strip(), known) or "; `asyncguard rules` lists them"
     return f"unknown rule {text.strip()[:40]!r}{remedy}"
 

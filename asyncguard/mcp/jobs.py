@@ -12,7 +12,6 @@ from typing import Any
 
 from asyncguard import catalogue, files, reports
 from asyncguard.advise.replay import predict as replayed
-from asyncguard.api import diff as compared
 from asyncguard.cli import explain as explaining
 from asyncguard.cli import fixes
 from asyncguard.gate import judging
@@ -27,6 +26,7 @@ from asyncguard.mcp.root import AGAIN, OUTPUT, Root
 from asyncguard.model import AsyncguardError, Finding, SiteStats, TraceRecord
 from asyncguard.places import place_of
 from asyncguard.render.words import count, duration
+from asyncguard.reports import diff as compared
 from asyncguard.runtime import store
 from asyncguard.tune import outputs
 

@@ -14,10 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from asyncguard.model import AsyncguardError, Finding, Fix, SiteStats, Suggestion, TraceRecord
 from asyncguard.render.visible import shown
+
+if TYPE_CHECKING:
+    from asyncguard.advise.ranks import RankReport
+    from asyncguard.advise.repairs import Patch
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,8 @@ class TraceReport:
     # innermost frame of a library, api -> what to do about waits there
     places: Mapping[tuple[str, str], str] = field(default_factory=dict)
     limit: int | None = None  # how many sites to show; None: as many as the format does
+    processes: RankReport | None = None  # of the same run, this one first
+    patches: Mapping[int, Patch] = field(default_factory=dict)  # by the index of the suggestion
 
     def advice_of(self, site: SiteStats) -> str:
         """What to do about the waits of a site; "" where nothing is known."""
@@ -126,10 +132,22 @@ def find(name: str, what: str) -> Format:
 
     Raises AsyncguardError naming the formats there are. Only the format asked for is imported.
     """
-    module = _MODULES.get(name, name)
-    if module in _names() and hasattr(found := import_module(f"{__name__}.{module}"), what):
+    found = _module(name)
+    if found is not None and hasattr(found, what):
         return _escaping(found, what)
     raise AsyncguardError(f"unknown format {name!r}; one of {', '.join(formats(what))}")
+
+
+def has(name: str, mark: str) -> bool:
+    """Whether format `name` says so of itself: "PATCHES", that it shows repairs as patches, or
+    "WHOLE", that each text is a whole document, so that two cannot stand in one file.
+    """
+    return bool(getattr(_module(name), mark, False))
+
+
+def _module(name: str) -> ModuleType | None:
+    module = _MODULES.get(name, name)
+    return import_module(f"{__name__}.{module}") if module in _names() else None
 
 
 def formats(what: str) -> dict[str, Format]:

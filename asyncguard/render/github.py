@@ -5,6 +5,7 @@ Format: docs.github.com, "Workflow commands for GitHub Actions", `error` and `wa
 
 from __future__ import annotations
 
+from asyncguard.lint.labels import ERRORS
 from asyncguard.model import Finding
 from asyncguard.render import FindingsReport, Screen
 from asyncguard.render.lines import calls
@@ -24,7 +25,7 @@ def findings(report: FindingsReport, screen: Screen) -> str:
 
 
 def _command(finding: Finding) -> str:
-    level = "error" if finding.code == "ASG000" else "warning"
+    level = "error" if finding.code in ERRORS else "warning"
     parts = [finding.message, *([calls(finding)] if finding.reached_from else []), finding.advice]
     properties = {"title": f"asyncguard {finding.code}", "file": portable(finding.path)}
     if finding.cell is None:  # the lines of a cell are not those of the file

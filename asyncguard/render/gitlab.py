@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 
+from asyncguard.lint.labels import ERRORS
 from asyncguard.model import Confidence, Finding, Loop
 from asyncguard.render import FindingsReport, Screen
 from asyncguard.render.lines import calls
@@ -40,7 +41,7 @@ def _row(finding: Finding, fingerprint: str) -> dict[str, object]:
 
 def _severity(finding: Finding) -> str:
     """Return one of info, minor, major, critical and blocker: as sure and as often as it waits."""
-    if finding.code == "ASG000":
+    if finding.code in ERRORS:
         return "critical"
     often = finding.loop == Loop.STEP and not finding.guarded
     return _SURE[finding.confidence] if often else "info"

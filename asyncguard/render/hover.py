@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from asyncguard.lint.labels import Label
+from asyncguard.lint.source.fixes import preview
 from asyncguard.model import Finding, SiteStats, TraceRecord
 from asyncguard.render import Screen
 from asyncguard.render.lines import painter
@@ -13,30 +14,34 @@ from asyncguard.render.visible import visible
 from asyncguard.render.words import count, duration
 
 STAND_IN = "stand-in"
-PAGE = "https://asyncguard.github.io/asyncguard/rules/{code}.html"
 
 
-def texts(found: Iterable[tuple[Finding, Label]]) -> list[str]:
-    """Say of each finding what it is, and of each rule once what it is about."""
+def texts(found: Iterable[tuple[Finding, Label]], source: str = "") -> list[str]:
+    """Say of each finding what it is, and of each rule once what it is about.
+
+    `source`: the text that they were found in, for previews of their repairs; "" for none.
+    """
     pairs = list(found)
     rules = {rule.code: rule for _, rule in pairs}
-    return [*(_finding(*pair) for pair in pairs), *map(_about, rules.values())]
+    return [*(_finding(*pair, source) for pair in pairs), *map(_about, rules.values())]
 
 
 def _about(rule: Label) -> str:
     """Return a rule's first paragraph, and where there is more."""
     first = " ".join(rule.explanation.partition("\n\n")[2].partition("\n\n")[0].split())
-    return f"---\n\n{rule.code}: {first or rule.summary} [More]({PAGE.format(code=rule.code)})"
+    return f"---\n\n{rule.code}: {first or rule.summary} More: `asyncguard explain {rule.code}`"
 
 
-def _finding(found: Finding, rule: Label) -> str:
-    """Say what was found, why it is believed, and what to do."""
+def _finding(found: Finding, rule: Label, source: str) -> str:
+    """Say what was found, why it is believed, what to do, and what a repair would change."""
     blocks = [f"**{rule.code} {rule.name}**", visible(found.message)]
     if found.advice:
         blocks.append(f"*{visible(found.advice)}*")
     told = [*reason_lines(found, painter(Screen()), indent=""), *_callers(found)]
     if told:
         blocks.append("\n".join(f"- {line}" for line in told))
+    if source and (change := preview(found, source)):
+        blocks.append("\n".join(["```diff", *change, "```"]))
     return "\n\n".join(blocks)
 
 

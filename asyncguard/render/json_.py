@@ -59,6 +59,8 @@ def traces(report: TraceReport, screen: Screen) -> str:
         api: {"advice": report.advice.get(api, ""), "url": report.urls.get(api, "")}
         for api in sorted({site.api for site in record.sites})
     }
+    if report.processes is not None:
+        data["processes"] = _ranks(report.processes)
     return _dump(data)
 
 
@@ -86,10 +88,15 @@ def ranks(report: RankReport, screen: Screen) -> str:
 
     Of more than `WHOLE` traces, a site has quantiles instead of a figure for each.
     """
-    data = to_plain(replace(report, sites=()))
+    return _dump(_ranks(report))
+
+
+def _ranks(report: RankReport) -> dict[str, Any]:
+    data: dict[str, Any] = to_plain(replace(report, sites=(), advised=None))
+    del data["advised"]
     data["identity"] = dict(report.identity)
     data["sites"] = [_rank_site(item) for item in report.sites]
-    return _dump(data)
+    return data
 
 
 def _rank_site(item: RankSite) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from asyncguard.model import Finding, SiteStats, TraceRecord
@@ -75,19 +75,29 @@ def traces(report: TraceReport, screen: Screen) -> str:
     lines += _table(SITE_COLUMNS, (_row(record, site) for site in in_order(record)[:shown]))
     if len(record.sites) > shown:
         lines += ["", f"... and {len(record.sites) - shown:,} more sites (`--format json`)"]
-    breaks = [(where, source, _text(reason)) for where, source, reason in break_lines(record)]
-    if breaks:
-        lines += ["", "**Graph breaks of torch.compile**", ""]
-        lines += [f"- {_text(where)} {_code(source)}: {reason}" for where, source, reason in breaks]
-    for heading, items in worth(report.suggestions):
-        lines += ["", f"**{heading}**", ""]
-        for number, item in enumerate(items, 1):
-            text = f"{item.advice} {item.help}".rstrip()
-            title = f"**{_text(item.title)}** ({gain(item, record)})"
-            lines.append(f"{number}. {title}: {_text(text)}")
+    lines += _graph_breaks(record)
+    lines += _suggestions(report)
     for kind, texts in (("Hint", report.hints), ("Note", record.notes)):
         lines += [line for text in texts for line in ("", f"{kind}: {_text(text)}")]
-    return "\n".join(lines) + "\n"
+    beside = f"\n{ranks(report.processes, screen)}" if report.processes is not None else ""
+    return "\n".join(lines) + "\n" + beside
+
+
+def _graph_breaks(record: TraceRecord) -> Iterator[str]:
+    """Yield a list of the graph breaks, under a heading of its own."""
+    for number, (where, source, reason) in enumerate(break_lines(record)):
+        if number == 0:
+            yield from ("", "**Graph breaks of torch.compile**", "")
+        yield f"- {_text(where)} {_code(source)}: {_text(reason)}"
+
+
+def _suggestions(report: TraceReport) -> Iterator[str]:
+    """Yield a numbered list of the suggestions, under each heading."""
+    for heading, items in worth(report.suggestions):
+        yield from ("", f"**{heading}**", "")
+        for number, item in enumerate(items, 1):
+            title = f"**{_text(item.title)}** ({gain(item, report.record)})"
+            yield f"{number}. {title}: {_text(f'{item.advice} {item.help}'.rstrip())}"
 
 
 def ranks(report: RankReport, screen: Screen) -> str:

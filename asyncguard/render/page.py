@@ -116,7 +116,8 @@ def traces(report: TraceReport, screen: Screen) -> str:
         page.line(f"[dim]hint: {escape(hint)}[/]")
     for note in record.notes:
         page.line(f"[dim]note: {escape(note)}[/]")
-    return page.text()
+    beside = f"\n{ranks(report.processes, screen)}" if report.processes is not None else ""
+    return page.text() + beside
 
 
 def _breaks(page: Page, record: TraceRecord) -> None:
@@ -133,8 +134,9 @@ def ranks(report: RankReport, screen: Screen) -> str:
     page = Page(screen)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     page.line(f"[bold]{rank_title(report)}[/]")
-    for header in rank_columns(report):
-        table.add_column(header, justify="right")
+    for at, header in enumerate(rank_columns(report)):
+        named = not at and report.noun == "process"
+        table.add_column(header, justify="left" if named else "right")
     for row in rank_rows(report):
         table.add_row(*row)
     page.add(table)

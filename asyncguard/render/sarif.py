@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from asyncguard.lint.labels import ERRORS
 from asyncguard.model import CallSite, Confidence, Edit, Finding, Loop
 from asyncguard.render import FindingsReport, RuleText, Screen
 from asyncguard.render.place import fingerprints, uri
@@ -52,7 +53,7 @@ def _rule(code: str, rule: RuleText | None) -> Json:
         "shortDescription": {"text": f"{rule.summary}."},
         "fullDescription": {"text": rule.description},
         "help": {"text": rule.explanation, "markdown": _markdown(rule.explanation)},
-        "defaultConfiguration": {"level": "error" if code == "ASG000" else "warning"},
+        "defaultConfiguration": {"level": "error" if code in ERRORS else "warning"},
         "properties": {"tags": ["performance"]},
     }
     return text | ({"helpUri": rule.url} if rule.url else {})
@@ -97,7 +98,7 @@ def _result(finding: Finding, index: int, fingerprint: str) -> Json:
 
 
 def _level(finding: Finding) -> str:
-    if finding.code == "ASG000":
+    if finding.code in ERRORS:
         return "error"
     return "warning" if finding.loop == Loop.STEP and not finding.guarded else "note"
 

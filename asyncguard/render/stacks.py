@@ -24,9 +24,14 @@ class Frame(NamedTuple):
     line: int
 
     @property
+    def file(self) -> str:
+        """Its file; an installed package's without the folder of the environment."""
+        return short(self.path)
+
+    @property
     def place(self) -> str:
-        """Where it is, an installed package's file without the folder of the environment."""
-        return place_of(short(self.path), self.line) if self.line else ""
+        """Where it is."""
+        return place_of(self.file, self.line) if self.line else ""
 
     def __str__(self) -> str:
         return f"{self.place} in {self.function}" if self.line else self.function

@@ -74,7 +74,7 @@ def summed(record: TraceRecord) -> Iterator[str]:
     if has_times(record):
         text += (
             f"; Python spent {duration(record.cpu_stall_ns)} of {duration(record.duration_ns)} "
-            f"({_percent(record.cpu_stall_ns, record.duration_ns)}) waiting for the device"
+            f"({percent(record.cpu_stall_ns, record.duration_ns)}) waiting for the device"
         )
     yield text
     yield from record.troubles
@@ -82,13 +82,29 @@ def summed(record: TraceRecord) -> Iterator[str]:
         yield _steps(record, record.syncs_per_step)
 
 
+def units(record: TraceRecord) -> Iterator[str]:
+    """How often the units that the program named waited, a line for each name."""
+    for each in record.extra.get("units", ()):
+        whole, steady = (each["waits"], each["count"]), (each["steady_waits"], each["steady_count"])
+        waits, of = steady if each["steady_count"] else whole
+        most = f", at most {each['most']:,} in one" if each["steady_count"] > 1 else ""
+        warm = f", the first {each['count'] - of:,} left out" if of < each["count"] else ""
+        yield f"{waits / of:,.2f} waits per {each['name']} ({of:,} complete{warm}{most})"
+
+
 def details(record: TraceRecord) -> Iterator[str]:
-    """What happened outside of the steps, and to the device."""
-    yield from _elsewhere(record)
+    """What happened in named units, outside of the steps, and to the device."""
+    yield from units(record)
+    yield from elsewhere(record)
     yield from races(record)
+    yield from idle_time(record)
+    yield from break_totals(record)
+
+
+def idle_time(record: TraceRecord) -> Iterator[str]:
+    """How long the device was idle because of the waits; nothing where that was not measured."""
     if record.gpu_stall_ns is not None:
         yield f"GPU idle time because of them: {duration(record.gpu_stall_ns)}"
-    yield from break_totals(record)
 
 
 def how_often(record: TraceRecord, site: SiteStats) -> str:
@@ -115,13 +131,15 @@ def worth(suggestions: Iterable[Suggestion]) -> list[tuple[str, list[Suggestion]
 
 
 def gain(suggestion: Suggestion, record: TraceRecord) -> str:
-    """What following a suggestion saves: waits, and at most so much time."""
+    """What following a suggestion saves: waits, and so much time; and which it stands in for."""
     saved = suggestion.syncs_saved_per_step
     number = f"{abs(saved):,.0f}" if saved == int(saved) else f"{abs(saved):,.2f}"
     noun = "wait" if abs(saved) == 1 else "waits"
     time = f", {saving(suggestion)}" if saving(suggestion) else ""
     fewer = "fewer" if saved >= 0 else "more"
-    return f"{number} {fewer} {noun}{time} per {'step' if record.step_count else 'run'}"
+    each = "step" if record.step_count else "run"
+    other = f", instead of suggestion {suggestion.instead_of}" if suggestion.instead_of else ""
+    return f"{number} {fewer} {noun}{time} per {each}{other}"
 
 
 RANKS_SHOWN = 10  # those that waited longest, where there are more
@@ -164,13 +182,18 @@ def quantile(ordered: Sequence[int], share: float) -> int:
 
 def rank_title(report: RankReport) -> str:
     """What stands above a report of many traces."""
-    return f"asyncguard: {count(len(report.ranks), report.noun)}"
+    number = len(report.ranks)
+    noun = "processe" if report.noun == "process" and number > 1 else report.noun
+    return f"asyncguard: {count(number, noun)}"
 
 
 def rank_totals(report: RankReport) -> Iterator[str]:
     """Who they are, who was late; of many, also between what the rest of them lies."""
     if report.identity:
         yield ", ".join(f"{name} {value}" for name, value in report.identity)
+    if report.noun == "process":
+        time = f", {duration(sum(report.stalls_ns))} waited" if report.timed else ""
+        yield f"{count(sum(report.totals), 'wait')} in all of them{time}"
     yield from report.troubles
     if report.verdict:
         yield report.verdict
@@ -212,13 +235,13 @@ def _steps(record: TraceRecord, rate: float) -> str:
         stall = sum(site.steady_stall_ns for site in record.sites)
         step = record.steady_duration_ns / record.steady_steps
         text += (
-            f", {_percent(stall, record.steady_duration_ns)} of its time "
+            f", {percent(stall, record.steady_duration_ns)} of its time "
             f"({duration(stall / record.steady_steps)} of {duration(step)})"
         )
     return text
 
 
-def _elsewhere(record: TraceRecord) -> Iterator[str]:
+def elsewhere(record: TraceRecord) -> Iterator[str]:
     """Waits that a figure per step leaves out, or spreads over steps that do not have them."""
     if not record.steady_steps:
         return
@@ -237,6 +260,7 @@ def _is_rare(record: TraceRecord, site: SiteStats) -> bool:
     return 0 < 2 * site.steps < record.step_count
 
 
-def _percent(part: float, whole: float) -> str:
+def percent(part: float, whole: float) -> str:
+    """A share as a person reads it: no part that there is comes to 0%."""
     share = part / whole if whole else 0.0
     return "<1%" if 0 < share < 0.005 else f"{share:.0%}"

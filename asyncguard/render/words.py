@@ -20,8 +20,7 @@ def saving(item: Suggestion) -> str:
     if item.saving_low_ns is None or item.saving_high_ns is None:
         return f"at most {duration(item.saving_ns_per_step)}"
     between = f"{duration(item.saving_low_ns)} to {duration(item.saving_high_ns)}"
-    instead = f", instead of {item.instead_of}" if item.instead_of else ""
-    return f"saves about {duration(item.saving_ns_per_step)} ({between}){instead}"
+    return f"saves about {duration(item.saving_ns_per_step)} ({between})"
 
 
 def count(number: int, noun: str) -> str:

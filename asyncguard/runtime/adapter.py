@@ -20,6 +20,7 @@ from asyncguard.model import STAND_IN
 from asyncguard.runtime.copies import Copies, Memory
 from asyncguard.runtime.races import Races, Tell
 from asyncguard.runtime.sites import Blocker
+from asyncguard.runtime.transit import Copier
 
 HOST = "cpu"  # itself, not in a device's stead
 
@@ -43,6 +44,14 @@ class Adapter:
     @classmethod
     def description(cls) -> Framework | None:
         """The catalogue entries that the adapter brings itself; None: they ship in `rules/`."""
+        return None
+
+    @classmethod
+    def copier(cls) -> Copier | None:
+        """What copies the framework's arrays for `asyncguard.later`; None: it takes none of them.
+
+        Asked for once, whether anybody listens or not.
+        """
         return None
 
     def device_of(self, value: Any) -> str | None:

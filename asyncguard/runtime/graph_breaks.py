@@ -114,17 +114,24 @@ def _places(kept: Sequence[Sequence[Any]]) -> Iterator[Break]:
     if len(kept) < 2:
         return
     reasons, compilations = kept
-    for each in reasons:
-        stack = list(each.user_stack or ())
-        frame = next((f for f in reversed(stack) if _is_users(f)), stack[-1] if stack else None)
-        place = ("", 0, "") if frame is None else (frame.filename, frame.lineno or 0, frame.name)
-        yield _break(place, str(each.reason), "split")
-    for each in compilations:
-        if each.fail_type is not None:
-            path = each.fail_user_frame_filename or each.co_filename or ""
-            line = each.fail_user_frame_lineno or each.co_firstlineno or 0
-            reason = str(each.fail_reason or each.fail_type)
-            yield _break((path, line, each.co_name or ""), reason, "uncompiled")
+    yield from map(_split, reasons)
+    yield from (_uncompiled(each) for each in compilations if each.fail_type is not None)
+
+
+def _split(reason: Any) -> Break:
+    """The break that a graph was split at: in the user's code, the innermost of it."""
+    stack = list(reason.user_stack or ())
+    frame = next((f for f in reversed(stack) if _is_users(f)), stack[-1] if stack else None)
+    place = ("", 0, "") if frame is None else (frame.filename, frame.lineno or 0, frame.name)
+    return _break(place, str(reason.reason), "split")
+
+
+def _uncompiled(figures: Any) -> Break:
+    """The break that left a whole function to Python."""
+    path = figures.fail_user_frame_filename or figures.co_filename or ""
+    line = figures.fail_user_frame_lineno or figures.co_firstlineno or 0
+    reason = str(figures.fail_reason or figures.fail_type)
+    return _break((path, line, figures.co_name or ""), reason, "uncompiled")
 
 
 def _is_users(frame: Any) -> bool:

@@ -120,12 +120,9 @@ def _comes_from_host(value: Any, owner: Any, place: Place) -> bool:
 def _sorts(part: Any, args: tuple[Any, ...], place: Place) -> Iterator[str]:
     if is_plain(part):
         return
-    on_device = place.on_device
     if isinstance(part, slice):
-        for bound in (part.start, part.stop, part.step):
-            if on_device(bound) and not place.is_away(bound, args[0]):
-                yield "slice-bound"
-    elif not on_device(part):
+        yield from _sorts_of_slice(part, args, place)
+    elif not place.on_device(part):
         if hasattr(part, "__len__"):
             yield "index-upload"
             if _holds_truths(part):  # sent, and then counted where it is
@@ -139,6 +136,13 @@ def _sorts(part: Any, args: tuple[Any, ...], place: Place) -> Iterator[str]:
         yield "index-upload"
     elif len(args) > 2 and _is_number(args[2]):
         yield "scalar-write"
+
+
+def _sorts_of_slice(part: slice, args: tuple[Any, ...], place: Place) -> Iterator[str]:
+    """Each bound on the device is read."""
+    for bound in (part.start, part.stop, part.step):
+        if place.on_device(bound) and not place.is_away(bound, args[0]):
+            yield "slice-bound"
 
 
 def _sorts_of_mask(mask: Any, args: tuple[Any, ...], place: Place) -> Iterator[str]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import _thread
 import gc
+import itertools
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 Wait = Callable[[float], bool]  # seconds; True: it is over
 PATIENCE = 1.0  # seconds that a fork waits for a save under way
@@ -22,12 +23,19 @@ _LOOKS = 10_000  # at whether the system's thread has gone, once Python's is ove
 class Keeper:
     """Calls `save` every `seconds` from `start` to `stop`. `wait` sleeps, or says that it is over.
 
-    What `save` raises is up to it: here it would end the thread.
+    `seconds` may differ from one time to the next. What `save` raises is up to it: here it would
+    end the thread.
     """
 
-    def __init__(self, save: Callable[[], None], seconds: float, wait: Wait | None = None) -> None:
+    def __init__(
+        self,
+        save: Callable[[], None],
+        seconds: float | Iterator[float],
+        wait: Wait | None = None,
+    ) -> None:
         self._save = save
-        self._seconds = seconds
+        self._seconds = itertools.repeat(seconds) if isinstance(seconds, (int, float)) else seconds
+        self._saves = seconds != 0
         self._over = threading.Event()
         self._wait = wait or self._over.wait
         self._stopped = False
@@ -36,7 +44,7 @@ class Keeper:
 
     def start(self) -> None:
         """Begin, where there is anything to do."""
-        if self._seconds > 0 and not self._stopped:
+        if self._saves and not self._stopped:
             self._over.clear()
             self._running.acquire()
             _thread.start_new_thread(self._run, ())
@@ -77,7 +85,7 @@ class Keeper:
 
     def run(self) -> None:
         """Save until it is over."""
-        while not self._wait(self._seconds) and not self._over.is_set():
+        while not self._wait(next(self._seconds)) and not self._over.is_set():
             self._save()
 
     def _run(self) -> None:

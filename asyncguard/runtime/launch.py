@@ -6,12 +6,12 @@ or Ctrl-C, the trace is saved; and every so many seconds meanwhile, for signals,
 SIGKILL leave no chance. No signal is handled unless that is asked for: programs and libraries look
 whether a handler is there already, and one of Python's waits for C code to return. A trace that
 cannot be written is told once.
-Processes that the script starts or forks write no trace. Of several ranks each writes its own.
+Processes that the script starts or forks write no trace unless they are to be followed (see
+`family`). Of several ranks each writes its own.
 """
 
 from __future__ import annotations
 
-import atexit
 import importlib.machinery
 import io
 import os
@@ -20,26 +20,27 @@ import runpy
 import shlex
 import signal
 import sys
-import threading
 import types
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
-from asyncguard import files
-from asyncguard.model import AsyncguardError, TraceRecord
-from asyncguard.runtime import ranks, store, warned
-from asyncguard.runtime.keeper import Keeper
+from asyncguard.model import AsyncguardError
+from asyncguard.runtime import ranks, warned
+from asyncguard.runtime.ending import After, Ending, Live, require_writable
+from asyncguard.runtime.family import Family
 from asyncguard.runtime.neighbours import Neighbours
-from asyncguard.runtime.session import Session, described
+from asyncguard.runtime.session import Session
 
-After = Callable[[Path], None]
-# Signals that end a program which does not handle them: Slurm sends SIGUSR1 ahead of the limit.
-_DEADLY = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGUSR1") if hasattr(signal, name)
-)
+
+@dataclass(frozen=True)
+class Follow:
+    """How other processes of the program are traced: fields of `Options`, the simulated device."""
+
+    options: Mapping[str, Any]
+    simulated: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,36 +77,51 @@ def run(
     saved: Callable[[], None] = lambda: None,
     every: float = 0.0,
     on_signal: bool = False,
+    live: Live | None = None,
+    children: Follow | None = None,
 ) -> int:
     """Run `target`, save its trace to `output`, call `after(output)`; return its exit status.
 
     `saved` is called last in any case: once the trace is saved, or could not be. `every`: seconds
     after which it is saved while the program runs; 0: only at its end. `on_signal`: whether it is
-    saved at SIGTERM, SIGHUP and SIGUSR1 too, unless the program handles them itself.
+    saved at SIGTERM, SIGHUP and SIGUSR1 too, unless the program handles them itself. `live` shows
+    how it does, while it runs. `children`: what processes that it forks and starts are to record.
 
-    One of several ranks saves to `ranks.own_path`, and `after` is for the first of them.
+    One of several ranks saves to `ranks.own_path`; `after` and `live` are for the first of them.
     Raises AsyncguardError where the script cannot be read, and KeyboardInterrupt where the script
     did not catch it, so that the process ends as python's does. SystemExit passes too.
     """
     seat = ranks.seat()
     output = Path(os.path.abspath(ranks.own_path(output, seat)))
-    _require_writable(output, target)
+    require_writable(output, None if target.is_module else target.argv[0], make=True)
     start = _prepare(target)
     neighbours = Neighbours(os.path.abspath(sys.path[0]))
-    shown = after if seat is None or seat.rank == 0 else None
+    if seat is not None and seat.rank:
+        after = live = None
+    shown = after
 
     def report(path: Path) -> None:
         with neighbours.away():
             assert shown is not None
             shown(path)
 
-    ending = _Ending(
+    ending = Ending(
         session or Session(command=target.command),
         output,
         report if shown is not None else None,
         saved,
         every,
         on_signal,
+        live,
+        None
+        if children is None
+        else Family.founded(
+            output,
+            children.options,
+            every=every,
+            on_signal=on_signal,
+            simulated=children.simulated,
+        ),
     )
     with neighbours.away():
         ending.begin()
@@ -133,20 +149,6 @@ def run(
 
 
 warned.PROGRAM_STARTS.add(run.__code__)
-
-
-def _require_writable(path: Path, target: Target | None = None) -> None:
-    """Refuse before a long run rather than after it."""
-    main = getattr(sys.modules.get("__main__"), "__file__", None) if target is None else None
-    script = main if target is None or target.is_module else target.argv[0]
-    try:
-        if target is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        files.require_replaceable(path, [script] if script else [])
-    except OSError as error:
-        raise AsyncguardError(
-            f"{path}: cannot write the trace: {error.strerror}; name another file with -o"
-        ) from error
 
 
 def _status(code: object) -> int:
@@ -217,156 +219,6 @@ def _is_zip(name: str) -> bool:
     import zipfile
 
     return zipfile.is_zipfile(name)
-
-
-class _Ending:
-    """Ends the session and saves its trace, once, in the process that began it."""
-
-    def __init__(
-        self,
-        session: Session,
-        output: Path,
-        after: After | None,
-        saved: Callable[[], None],
-        every: float,
-        on_signal: bool = False,
-    ) -> None:
-        self._session = session
-        self._output = output
-        self._after = after
-        self._saved = saved
-        self._process = os.getpid()
-        self._lock = threading.RLock()  # SIGTERM may come while it is held
-        self._done = False
-        self._told = ""  # what went wrong the last time
-        self._kept = False  # meanwhile: what stands in the file is of this run
-        self._status = 0
-        self._exception = ""
-        self._keeper = Keeper(self.keep, every)
-        self._on_signal = on_signal
-        self._handled: dict[int, Any] = {}  # signal -> who handled it before us
-
-    def begin(self) -> None:
-        """Start recording; from here on every way out saves the trace."""
-        self._session.start()
-        self._keeper.start()
-        if hasattr(os, "register_at_fork"):
-            keeper = self._keeper
-            os.register_at_fork(
-                before=keeper.pause, after_in_parent=keeper.resume, after_in_child=self._forked
-            )
-        if not self._on_signal or not _in_main_thread():
-            return
-        for number in _DEADLY:
-            before = signal.getsignal(number)
-            if before is not signal.SIG_IGN and before is not None:
-                self._handled[number] = before
-                signal.signal(number, self._signalled)
-
-    def _forked(self) -> None:
-        """A forked child has nothing to save: it is as if we were not there."""
-        self._lock = threading.RLock()  # another thread may have held it
-        for number, before in self._handled.items():
-            if signal.getsignal(number) == self._signalled:
-                signal.signal(number, before)
-
-    def failed(self, status: int, error: BaseException | None = None) -> None:
-        """The program ends with a status other than 0, or by an exception."""
-        self._status = status
-        self._exception = described(error) if error is not None else ""
-
-    def keep(self) -> None:
-        """Save what there is so far; whatever goes wrong, the program goes on."""
-        if self._done or os.getpid() != self._process:
-            return
-        try:
-            # Before the lock: a signal handler may wait for it in the midst of recording.
-            record = replace(self._session.record(), complete=False)
-        except Exception as error:  # noqa: BLE001
-            self._tell(f"{self._output}: cannot save the trace meanwhile: {error!r}")
-            return
-        with self._lock:
-            if not self._done:
-                self._kept = self._write(record) or self._kept
-
-    def _write(self, record: TraceRecord) -> bool:
-        """Put the trace into its file; whether that went well."""
-        try:
-            _require_writable(self._output)
-            store.save(record, self._output)
-        except AsyncguardError as error:
-            self._tell(str(error))
-            return False
-        return True
-
-    def _tell(self, trouble: str) -> None:
-        """Say it on stderr, once as long as it stays the same."""
-        if trouble != self._told:
-            self._told = trouble
-            print(f"asyncguard: {trouble}", file=sys.stderr)
-
-    def script_ended(self) -> None:
-        """The main module has ended: save now, or once the threads that it left behind end."""
-        others = threading.enumerate()
-        if any(t is not threading.current_thread() and not t.daemon for t in others):
-            # atexit functions run when the interpreter has joined its threads.
-            atexit.register(self.save)
-        else:
-            self.save()
-
-    def give_up(self) -> None:
-        """End without a trace."""
-        self._done = True
-        self._keeper.stop()
-        self._session.stop()
-
-    def save(self) -> None:
-        """Save the trace. What goes wrong is told, and the script's own end goes on."""
-        if os.getpid() != self._process:
-            return
-        with self._lock:
-            if self._done:
-                return
-            self._done = True
-        self._keeper.stop()
-        self._session.stop()
-        record = replace(
-            self._session.record(), exit_status=self._status, exception=self._exception
-        )
-        try:
-            if self._is_worthless(record):
-                self._tell(f"nothing ran: {self._output} is left as it was")
-            elif self._write(record) and self._after is not None:
-                self._after(self._output)
-        except AsyncguardError as error:
-            print(f"asyncguard: {error}", file=sys.stderr)
-        finally:
-            self._saved()
-
-    def _is_worthless(self, record: TraceRecord) -> bool:
-        """Whether a program that refused its arguments would replace an earlier trace."""
-        nothing = not (record.sites or record.step_count or record.exception)
-        return bool(self._status) and nothing and self._output.exists() and not self._kept
-
-    def _signalled(self, number: int, frame: FrameType | None) -> None:
-        """Save; then do as without us: call who handled the signal before, or die of it."""
-        before = self._handled[number]
-        if callable(before):
-            self.keep()
-            before(number, frame)
-            return
-        signal.signal(number, signal.SIG_DFL)
-        # torch's handler raises where a loader's worker dies of the same signal.
-        signal.signal(signal.SIGCHLD, lambda *_: None)
-        try:
-            self.failed(128 + number)
-            self.save()
-        finally:
-            os.kill(os.getpid(), number)
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _own(traceback: TracebackType | None) -> TracebackType | None:

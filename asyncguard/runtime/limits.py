@@ -15,30 +15,27 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from asyncguard.model import AsyncguardError
-from asyncguard.places import place_of
+from asyncguard.runtime import units
+from asyncguard.runtime.budgets import ACTIONS, Account, Action, Terms
 from asyncguard.runtime.counted import Counted
 from asyncguard.runtime.decorating import Decorator
 from asyncguard.runtime.faults import SyncLimitExceeded, SyncLimitWarning
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.registry import registry
-from asyncguard.runtime.shells import named
 from asyncguard.runtime.sites import Site
-from asyncguard.runtime.steps import Pace
 
 __all__ = ["SyncLimitExceeded", "SyncLimitWarning", "allow_syncs", "forbid_syncs", "limit_syncs"]
 
-Action = Literal["raise", "warn"]
-ACTIONS: tuple[Action, ...] = ("raise", "warn")
 GUARD = "ASYNCGUARD_GUARD"
+_REMEDY = "Take a release of the framework that this asyncguard works with, or leave the limit out."
 _process: list[limit_syncs] = []  # what holds in all threads
 _scopes: ContextVar[tuple[_Scope, ...]] = ContextVar("asyncguard_scopes", default=())
 
@@ -124,14 +121,22 @@ class _Scope(Decorator):
 
 
 class limit_syncs(_Scope):  # noqa: N801  called like a function
-    """At most `count` waits in the block, or in each of its steps with `per="step"`.
+    """At most `count` waits in the block, or in each step, token, request, ... of it with `per`.
 
         with asyncguard.limit_syncs(1, per="step"):
             train()
 
+        with asyncguard.limit_syncs(1, per="token", after=2):
+            for _ in range(100):
+                with asyncguard.step("token"):
+                    decode()
+
     count:  how many waits are free.
     per:    None: in the whole block; "step": in each of its steps, which end where an optimizer
-            updates or `asyncguard.step()` is called.
+            updates or `asyncguard.step()` is called; a name: in each unit that
+            `asyncguard.step(name)` marks. Waits outside of units are free.
+    after:  how many steps or units, the first that begin, are warm-up, in which all waits are free.
+    first_only: whether each line that waits may do so once in the block, to set something up.
     on:     "raise": one more raises SyncLimitExceeded at the line that would wait, before it waits,
             and the end of the block raises it again where the block caught it; "warn": it warns
             with a SyncLimitWarning, once a line. None: as ASYNCGUARD_GUARD says, else "raise".
@@ -140,49 +145,60 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
             ("cuda", "cuda:1"). None: all.
 
     It holds for the thread that enters the block and the asyncio tasks started there; no trace is
-    needed. Waits under `allow_syncs` are free. Also a decorator of functions, coroutines and
-    generators: `@limit_syncs(2)`. Raises ValueError for what none of these can be, and
-    AsyncguardError where a framework that is imported cannot be hooked: waits would pass unseen.
+    needed. Each unit has a count of its own, that of each request among many tasks too. Waits under
+    `allow_syncs` are free. Also a decorator of functions, coroutines and generators:
+    `@limit_syncs(2)`. Raises ValueError for what none of these can be, and AsyncguardError where
+    waits would pass unseen: where a framework that is imported cannot be hooked, and, at the end of
+    the block, where it waited but no unit was marked. A block that ends within the warm-up warns.
     """
 
     def __init__(
         self,
         count: int,
-        per: Literal["step"] | None = None,
+        per: str | None = None,
         *,
+        after: int = 0,
+        first_only: bool = False,
         on: Action | None = None,
         kinds: str | Iterable[str] | None = None,
         apis: str | Iterable[str] | None = None,
         device: str | None = None,
     ) -> None:
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ValueError(f"count must be a whole number from 0 up, not {count!r}")
-        if per not in (None, "step"):
-            raise ValueError(f"per must be None or 'step', not {per!r}")
-        if on not in (None, *ACTIONS):
-            raise ValueError(f"on must be 'raise' or 'warn', not {on!r}")
+        counted = Counted.of(kinds, apis, device)
+        action = guard() or "raise" if on is None else on
+        self._hold_to(Terms(count, per, after, first_only, action, counted))
+
+    def _hold_to(self, terms: Terms) -> None:
         super().__init__()
-        self.count = count
-        self.per = per
-        self.on: Action = on or guard() or "raise"
-        self.counted = Counted.of(kinds, apis, device)
-        self.used = 0
-        self._pace = Pace()
-        self._lock = threading.Lock()
+        self.terms = terms
+        self._account = self._opened_account()
         self._exceeded: str | None = None
-        self._warned: dict[Any, Any] = {}
+        self._told: set[tuple[str, int, str]] = set()  # lines that were warned of
         self._is_open = False
         self._missed: tuple[str, ...] = ()  # what could not be seen in the block
         self._undo = ExitStack()  # of all that entering does
 
     def _again(self) -> _Scope:
-        again = limit_syncs(self.count, self.per, on=self.on)
-        again.counted = self.counted
+        again = limit_syncs.__new__(limit_syncs)
+        again._hold_to(self.terms)
+        again._told = self._told
         return again
 
     @property
+    def on(self) -> Action:
+        """What happens at one wait too many."""
+        return self.terms.on
+
+    @property
     def _name(self) -> str:
-        return "limit_syncs" if self.count else "forbid_syncs"
+        return "limit_syncs" if self.terms.count or self.terms.per else "forbid_syncs"
+
+    def _opened_account(self) -> Account:
+        return Account(self.terms, self._holds, self._exceed)
+
+    def _holds(self) -> bool:
+        """Whether it holds in the calling thread and task."""
+        return self in _scopes.get() or self in _process
 
     def _open(self) -> None:
         if self._is_open:
@@ -190,13 +206,17 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
         with ExitStack() as undo:
             self._is_open = True
             undo.callback(setattr, self, "_is_open", False)
-            self.used, self._pace, self._exceeded = 0, Pace(), None
+            self._account, self._exceeded = self._opened_account(), None
             registry.acquire(None)
             undo.callback(registry.release, None)
             self._require_sight(_faults())
-            if self.per:
-                undo.callback(hub.remove_marked, self)
-                hub.add_marked(self)
+            if self.terms.unit:
+                undo.callback(units.forget, self._account)
+                units.listen(self._account)
+                self._account.begin()
+            elif self.terms.per:
+                undo.callback(hub.remove_marked, self._account)
+                hub.add_marked(self._account)
             super()._open()
             undo.callback(super()._close)
             self._undo = undo.pop_all()
@@ -206,51 +226,42 @@ class limit_syncs(_Scope):  # noqa: N801  called like a function
         self._undo.close()
 
     def _judge(self, error: type[BaseException] | None) -> None:
+        caught = self._exceeded
+        self._account.close(judge=error is None)
         if error is not None:
             return
-        if self._exceeded is not None:
-            raise SyncLimitExceeded(f"{self._exceeded} (caught in the block that it was to limit)")
-        self._require_sight(self._missed)
+        if caught is not None:
+            raise SyncLimitExceeded(f"{caught} (caught in the block that it was to limit)")
+        self._require_sight((*self._missed, *filter(None, [self._account.doubts()])))
+        if unused := self._account.never_armed():
+            warnings.warn(f"{self._name}: {unused}", SyncLimitWarning, stacklevel=3)
 
     def _require_sight(self, faults: tuple[str, ...]) -> None:
         """Refuse to hold, or to have held, where waits would pass unseen."""
         if not faults:
             return
-        message = (
-            f"{self._name} cannot see every wait: {' '.join(faults)} Take a release of the"
-            " framework that this asyncguard works with, or leave the limit out."
-        )
+        message = f"{self._name} cannot see every wait: {' '.join(faults)}"
         if self.on == "raise":
             raise AsyncguardError(message)
         warnings.warn(message, SyncLimitWarning, stacklevel=4)
 
-    def mark(self, source: object | None) -> None:
-        """A step ended: the next one has its own allowance."""
-        if self not in _scopes.get():
-            return
-        with self._lock:
-            if self._pace.ends_step(source):
-                self.used = 0
-
     def spend(self, site: Site) -> None:
         """Account for one wait; raises SyncLimitExceeded, or warns, where it is one too many."""
-        if not self.counted.has(site):
-            return
-        with self._lock:
-            if self.used < self.count:
-                self.used += 1
-                return
-            message = _message(site, self.count, self.per)
-            if self.on == "raise":
-                self._exceeded = message
-                raise SyncLimitExceeded(message)
+        self._account.spend(site)
+
+    def _exceed(self, message: str, site: Site) -> None:
+        if self.on == "raise":
+            self._exceeded = message
+            raise SyncLimitExceeded(message)
         self._warn(message, SyncLimitWarning, site)
 
     def _warn(self, message: str, category: type[Warning], site: Site) -> None:
         """Warn at a site, once a line."""
-        module = os.path.basename(site.path).removesuffix(".py")
-        place = site.path, site.line, module, self._warned
-        warnings.warn_explicit(message, category, *place)
+        place = site.path, site.line, site.blocker.point.id
+        if place not in self._told:
+            module = os.path.basename(site.path).removesuffix(".py")
+            warnings.warn_explicit(message, category, site.path, site.line, module)
+            self._told.add(place)
 
 
 def forbid_syncs(
@@ -317,6 +328,17 @@ def let_all_go(limit: limit_syncs) -> None:
     limit._close()
 
 
+@contextmanager
+def held_everywhere(limit: limit_syncs) -> Iterator[None]:
+    """Let a limit hold in all threads and tasks of the block, and judge at its end."""
+    with limit._opened():
+        _process.append(limit)
+        try:
+            yield
+        finally:
+            _process.remove(limit)
+
+
 def guard() -> Action | None:
     """Return what ASYNCGUARD_GUARD says; None where it is not set."""
     said = os.environ.get(GUARD, "")
@@ -342,11 +364,6 @@ def _look(site: Site) -> Site:
 
 
 def _faults() -> tuple[str, ...]:
-    return (*registry.faults(None), *hub.faults)
-
-
-def _message(site: Site, count: int, per: str | None) -> str:
-    point = site.blocker.point
-    allowed = f"at most {count} allowed{' a step' if per else ''}" if count else "none allowed here"
-    place = place_of(named(site.path), site.line)
-    return f"{place}: {point.id} waits for the device ({allowed}): {point.advice}"
+    """What cannot be seen, and what to do about it."""
+    found = (*registry.faults(None), *hub.faults)
+    return (*found, _REMEDY) if found else ()

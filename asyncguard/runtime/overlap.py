@@ -198,11 +198,15 @@ class Overlap(Sink):
         }
         by_site = {}
         for at, site in enumerate(record.sites):
-            found = before.get(_Place(site.path, site.line, site.api, site.allowed))
-            if found is not None:
-                by_site[str(at)] = list(found)
-        extra = {"backend_overlap": share.likely, "backend_overlap_by_site": by_site}
-        return replace(record, extra={**record.extra, **extra})
+            around = before.get(_Place(site.path, site.line, site.api, site.allowed))
+            if around is not None:
+                by_site[str(at)] = list(around)
+        found = {
+            "backend_overlap": share.likely,
+            "backend_overlap_range": [share.least, share.most],
+            "backend_overlap_by_site": by_site,
+        }
+        return replace(record, extra={**record.extra, **found})
 
 
 class _Place(NamedTuple):

@@ -42,6 +42,8 @@ class Probe:
         self._times = adapter.times_of(point, path)
         self._path = path
         self._pick = _picker(point, method)
+        thorough = runtime.value in ("contents", "number")
+        self._look_within = self._device_of_all if thorough else self._device_within
         parts = _conditions(point, adapter, method, path)
         self.applies: Applies = _all(parts)  # whether the arguments meet the entry's conditions
         self._blockers: dict[str, Blocker] = {}
@@ -109,9 +111,7 @@ class Probe:
         picked = self._pick(args, kwargs)
         if self._value == "elements" and not isinstance(picked, list | tuple):
             return None
-        thorough = self._value in ("contents", "number")
-        within = self._device_of_all if thorough else self._device_within
-        device = within(picked)
+        device = self._look_within(picked)
         if self._reads_index and device == STAND_IN:
             device = self._device_of_index(args) or device
         if self._value == "cpu_argument":

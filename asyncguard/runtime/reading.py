@@ -13,7 +13,7 @@ from typing import Any
 from asyncguard import catalogue
 from asyncguard.model import STAND_IN, CallPath, SiteStats, TimelineEvent, TraceRecord
 from asyncguard.runtime.cells import Cell
-from asyncguard.runtime.recorder import Reading
+from asyncguard.runtime.figures import Reading
 from asyncguard.runtime.shells import named
 from asyncguard.runtime.sinks import Event
 from asyncguard.runtime.sites import Site
@@ -77,6 +77,12 @@ def to_record(
         timeline=_timeline(reading, index),
         sources=_sources(sites[:EXCERPTS], files),
     )
+
+
+def sites_of(rows: Iterable[Row], steps: int, root: str) -> tuple[SiteStats, ...]:
+    """A few sites as the record would have them, in their order, but for the device's idle time."""
+    once = _Once()
+    return tuple(_site(site, thread, cell, steps, root, None, once) for site, thread, cell in rows)
 
 
 def _basis(devices: Set[str], stand_in: bool, frameworks: Iterable[str]) -> str:

@@ -8,14 +8,14 @@ n and n + 1.
 
 from __future__ import annotations
 
+import heapq
 import threading
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from asyncguard.model import a_step
 from asyncguard.runtime.cells import Cell
+from asyncguard.runtime.figures import Figures, Reading, Totals
 from asyncguard.runtime.hub import BATCH, Beat
 from asyncguard.runtime.sinks import Event, Sink
 from asyncguard.runtime.sites import Site
@@ -35,51 +35,6 @@ class Part(NamedTuple):
     begin: int
     end: int
     step: int
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The recorder's state at one moment; times in ns of its clock, from its start."""
-
-    cells: tuple[tuple[Site, str, Cell], ...]  # site, thread name, figures
-    idle: dict[Site, int]  # device idle time by site, where it was measured
-    steps: int
-    steady_steps: int
-    steady_duration: int
-    step_syncs: tuple[int, ...]
-    step_allowed: tuple[int, ...]  # of those, what `allow_syncs` covered
-    step_collective_ns: tuple[int, ...]  # waited for other ranks; empty where never
-    duration: int
-    stand_in: bool  # whether CPU values stood in for device values
-    keeps_timeline: bool = False
-    events: tuple[Event, ...] = ()
-    boundaries: tuple[int, ...] = ()  # of the newest steps, on the recorder's clock
-    start: int = 0
-
-
-class Totals(NamedTuple):
-    """Sums over all sites: waits, nanoseconds blocked in them, and steps marked."""
-
-    syncs: int
-    cpu_stall_ns: int
-    steps: int
-
-
-class Figures(NamedTuple):
-    """What a record's own figures would be, without one being made; times in nanoseconds."""
-
-    total_syncs: int
-    steady_syncs: int  # of those, in complete steps past the warm-up
-    cpu_stall_ns: int
-    gpu_stall_ns: int | None
-    step_count: int
-    steady_steps: int
-    steady_duration_ns: int
-
-    @property
-    def syncs_per_step(self) -> float | None:
-        """As a record's."""
-        return a_step(self.total_syncs, self.step_count, self.steady_syncs, self.steady_steps)
 
 
 class Recorder(Sink):
@@ -122,6 +77,11 @@ class Recorder(Sink):
     def step(self) -> int:
         """The number of the step under way."""
         return self.beat.step
+
+    @property
+    def started(self) -> int:
+        """When the trace began, on the recorder's clock."""
+        return self._started
 
     def start(self) -> None:
         """The trace begins."""
@@ -203,7 +163,7 @@ class Recorder(Sink):
         """
         with self._lock:
             self._add_up()
-            stand_in = self._stand_ins_count()
+            stand_in = self.stand_ins_count()
             steady = max(self.beat.step - self._warmup, 0)
             return Reading(
                 cells=tuple(self._cells()),
@@ -240,7 +200,7 @@ class Recorder(Sink):
         """The figures so far; of each site its sums are looked at, and nothing else."""
         with self._lock:
             self._add_up()
-            self._stand_ins_count()
+            self.stand_ins_count()
             step = self.beat.step
             cells = self._tables.cells()
             steady = max(step - self._warmup, 0)
@@ -253,6 +213,30 @@ class Recorder(Sink):
                 steady_steps=steady,
                 steady_duration_ns=self.beat.last - self._warm if steady else 0,
             )
+
+    def steadiest(self, most: int) -> list[tuple[Site, str, Cell]]:
+        """The sites to look at first, each with its thread and a copy of its figures.
+
+        Those that wait in more than half of the steps come before all others; of either, those
+        that stalled longest.
+        """
+        with self._lock:
+            self._add_up()
+            self.stand_ins_count()
+            step = self.beat.step
+
+            def weight(row: tuple[Site, str, Cell]) -> tuple[bool, int, int]:
+                cell = row[2]
+                steady = cell.steps - cell.warm_steps
+                return 2 * steady > step - self._warmup > 0, cell.stall, cell.count
+
+            rows = (
+                (site, table.name, cell)
+                for table in self._tables
+                for site, cell in table.cells.items()
+            )
+            largest = heapq.nlargest(most, rows, key=weight)
+            return [(site, name, cell.settled(step, self._warmup)) for site, name, cell in largest]
 
     def _mark(self, source: object | None) -> None:
         if source is None and not self._pace.explicit and self.beat.step:
@@ -357,12 +341,12 @@ class Recorder(Sink):
             return None
         if site.blocker.on_accelerator and self._stand_ins is None:
             self._drop_stand_ins()
-        if site.blocker.stand_in and not self._stand_ins_count():
+        if site.blocker.stand_in and not self.stand_ins_count():
             return None
         cell = table.cells[site] = Cell(step)
         return cell
 
-    def _stand_ins_count(self) -> bool:
+    def stand_ins_count(self) -> bool:
         """Whether reads of CPU values count as reads of device values."""
         if self._stand_ins is None and self._in_use():
             self._drop_stand_ins()

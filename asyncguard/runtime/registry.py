@@ -37,16 +37,20 @@ class Home:
     module: str
     entry: importlib.metadata.EntryPoint | None = None  # None: a file of ours
 
-    def make(self) -> Adapter:
-        """Load and make the adapter; the framework has been imported."""
+    def load(self) -> type[Adapter]:
+        """Load the adapter's class; the framework has been imported."""
         if self.entry is None:
             module = importlib.import_module(f"{adapters.__name__}.{self.framework}")
-            framework = catalogue.load().frameworks[self.framework]
-            made: Adapter = module.Adapter(framework)
+            kind: type[Adapter] = module.Adapter
         else:
             kind = self.entry.load()
-            made = kind(kind.description())
-        return made
+        return kind
+
+    def make(self) -> Adapter:
+        """Load and make the adapter."""
+        kind = self.load()
+        framework = catalogue.load().frameworks.get(self.framework)
+        return kind(kind.description() or framework)  # type: ignore[arg-type]  # one has it
 
 
 @lru_cache(maxsize=1)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from asyncguard.model import AsyncguardError, SiteStats, TraceRecord
+from asyncguard.runtime.figures import Figures, Totals
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.options import Options
-from asyncguard.runtime.recorder import Figures, Totals
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.session import Session
 from asyncguard.runtime.steps import Pace

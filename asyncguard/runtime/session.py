@@ -14,15 +14,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from asyncguard.model import SiteStats, TraceRecord
-from asyncguard.runtime import identity, memory, ranks, reading
+from asyncguard.runtime import identity, memory, ranks, reading, units
 from asyncguard.runtime.adapter import Adapter
 from asyncguard.runtime.crosscheck import CrossCheck
 from asyncguard.runtime.device import DeviceTimes, finders
 from asyncguard.runtime.driven import Driven
 from asyncguard.runtime.faults import UNWATCHED
+from asyncguard.runtime.figures import Figures, Progress, Reading, Totals
 from asyncguard.runtime.graph_breaks import GraphBreaks
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.lines import Lines
@@ -31,9 +32,11 @@ from asyncguard.runtime.overlap import Overlap
 from asyncguard.runtime.owned import Owned
 from asyncguard.runtime.racereports import RaceReports
 from asyncguard.runtime.ranges import Ranges
-from asyncguard.runtime.recorder import Figures, Reading, Recorder, Totals
+from asyncguard.runtime.recorder import Recorder
 from asyncguard.runtime.registry import registry
 from asyncguard.runtime.simulated import present
+from asyncguard.runtime.unit_counts import UnitCounts
+from asyncguard.runtime.units import NamedStep
 
 NOT_DEEP_NOTE = (
     "Full depth saw nothing below Python: torch was not imported in the thread that started the"
@@ -99,6 +102,7 @@ class Session:
         self._races = RaceReports() if options.races and self._model is None else None
         self._cross_check = CrossCheck(recorder, clock) if options.cross_check else None
         self._driven = Driven(recorder, clock) if options.driver else None
+        self._units = UnitCounts(recorder, options.warmup, self._frameworks)
 
     @property
     def has_started(self) -> bool:
@@ -148,6 +152,8 @@ class Session:
             undo(hub.remove, self._driven)
         for part in self._listeners():
             hub.add(part)
+        undo(self._units.stop)
+        self._units.start()
         if self._options.depth == "full":
             self._thread = threading.get_ident()
             undo(registry.each(self._deepen))
@@ -239,6 +245,7 @@ class Session:
             self._ranges,
             self._breaks,
             self._races,
+            self._units,
         ):
             record = part.annotate(record) if part is not None else record
         if self._options.depth == "full" and not self._went_deep:
@@ -263,6 +270,15 @@ class Session:
         if self._state == "stopped" or any(part is not None for part in adding):
             return None  # these add to what the recorder knows
         return self._recorder.figures()
+
+    def progress(self, most: int) -> Progress:
+        """How it goes, and the sites to look at first: cheap enough to ask a few times a second."""
+        rows = self._recorder.steadiest(most)
+        figures = self._recorder.figures()
+        sites = reading.sites_of(rows, figures.step_count, self._root)
+        return Progress(
+            figures, sites, self._clock() - self._recorder.started, self._model is not None
+        )
 
     def totals(self) -> Totals:
         """The sums alone: cheap enough to ask every few steps, and locks nobody out."""
@@ -314,7 +330,15 @@ def described(error: BaseException) -> str:
     return (lines[-1].strip() if lines else type(error).__name__)[:LONGEST]
 
 
-def step() -> None:
+@overload
+def step(name: None = None) -> None: ...
+
+
+@overload
+def step(name: str) -> NamedStep: ...
+
+
+def step(name: str | None = None) -> NamedStep | None:
     """Mark the end of a step, one iteration of your loop, in every trace that is running.
 
         for batch in loader:
@@ -324,8 +348,21 @@ def step() -> None:
     Needed only where no optimizer's update marks it: in inference, under plain `jax.jit`. From the
     first call on the updates of optimizers mark no steps, and what they marked before is forgotten.
     Without a running trace it does nothing.
+
+    With a name it marks a unit of work, such as a token or a request, for `limit_syncs(per=name)`
+    and for traces, in the task or thread that calls it. Units may lie within each other.
+
+        with asyncguard.step("request"):        # a block; also a decorator
+            for token in generate():
+                send(token)
+                asyncguard.step("token")        # or the end of one, as of a step
+
+    Raises ValueError for a name that is no text, or empty, or "step".
     """
-    hub.mark(None)
+    if name is None:
+        hub.mark(None)
+        return None
+    return NamedStep(units.checked(name), units.mark(name))
 
 
 class Steps(Generic[T]):
@@ -334,22 +371,28 @@ class Steps(Generic[T]):
     A turn ends where the loop asks for the next item: one that is left by `break` is no whole step.
     """
 
-    def __init__(self, loader: Iterable[T], mark: Callable[[], None]) -> None:
+    def __init__(self, loader: Iterable[T], mark: Callable[[], None], name: str = "") -> None:
         self._loader = loader
         self._mark = mark
+        self._name = name  # of the units that turns are instead, if any
 
     def __iter__(self) -> Iterator[T]:
         for item in self._loader:
-            yield item
-            self._mark()
+            if self._name:
+                with NamedStep(self._name):
+                    yield item
+            else:
+                yield item
+                self._mark()
 
     def __len__(self) -> int:
         return len(self._loader)  # type: ignore[arg-type]  # TypeError where it has none
 
 
-def steps(loader: Iterable[T]) -> Steps[T]:
+def steps(loader: Iterable[T], name: str | None = None) -> Steps[T]:
     """Iterate over `loader` and mark a step after each item: `for batch in steps(loader)`.
 
-    As with `step()`, these marks replace those of optimizers.
+    As with `step()`, these marks replace those of optimizers. With a name each turn is a unit of
+    that name instead, as in `with step(name):`.
     """
-    return Steps(loader, step)
+    return Steps(loader, step, "" if name is None else units.checked(name))

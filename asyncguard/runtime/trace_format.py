@@ -49,9 +49,33 @@ class StoredBreak(TypedDict):
     before: Annotated[int, Meta(ge=0, le=MOST, description="compilations before it")]
 
 
+class Process(TypedDict):
+    """One process of a family."""
+
+    pid: Natural
+    parent: Natural
+    name: str
+    how: Annotated[
+        Literal["", "forked", "started"], Meta(description="by its parent; empty for the first")
+    ]
+
+
+class StoredUnit(TypedDict):
+    """How often the units of one name waited, of those that are complete."""
+
+    name: str
+    count: Annotated[int, Meta(ge=1, le=MOST)]
+    waits: Natural
+    steady_count: Annotated[int, Meta(ge=0, le=MOST, description="of `count`, after the warm-up")]
+    steady_waits: Annotated[int, Meta(ge=0, le=MOST, description="the waits of those")]
+    most: Annotated[int, Meta(ge=0, le=MOST, description="waits in one of those")]
+
+
 class Extra(TypedDict, total=False):
     """Facts that only some runs have."""
 
+    family: Annotated[str, Meta(description="the same for all processes that a run followed")]
+    process: Annotated[Process, Meta(description="which of them it is")]
     rank: Natural
     world_size: Annotated[int, Meta(ge=2, le=MOST)]
     local_rank: Natural
@@ -74,6 +98,9 @@ class Extra(TypedDict, total=False):
         float,
         Meta(ge=0, le=1, description="share of host time in which a CPU backend worked as well"),
     ]
+    backend_overlap_range: Annotated[
+        tuple[Share, Share], Meta(description="the least and the most that this share may be")
+    ]
     backend_overlap_by_site: Annotated[
         dict[str, tuple[Share, Share, Share]],
         Meta(description="by index of `sites`, before its waits: likely, least and most"),
@@ -82,6 +109,7 @@ class Extra(TypedDict, total=False):
     graph_breaks: Annotated[
         list[StoredBreak], Meta(description="of torch.compile, as dynamo found them")
     ]
+    units: Annotated[list[StoredUnit], Meta(description="what `asyncguard.step(name)` marked")]
     races: Annotated[
         list[dict[str, Any]],
         Meta(description="host memory that was used while a copy might still use it"),

@@ -25,7 +25,7 @@ class _Limit(limits.limit_syncs):
 
     def spend(self, site: Site) -> None:
         """Warn, once a line, or raise."""
-        if not self.counted.has(site):
+        if not self.terms.counted.has(site):
             return
         if self.on == "raise":
             raise SynchronizingOperation(MESSAGE)

@@ -36,8 +36,8 @@ def simulate_cuda(
     virtual clock. What is not supported raises an error that names it. On leaving, torch is as it
     was, and tensors of the device are the CPU's.
 
-    profile: whose speed is modelled: "h200", "h100", "a100", "rtx4090", "t4", or the path of a
-             TOML file of your own.
+    profile: whose speed is modelled: "h200", "gb200", "b200", "h100", "a100", "mi300x", "rtx5090",
+             "rtx4090", "l4", "t4", or the path of a TOML file of your own.
     devices: how many devices there are.
     host:    "fixed": an operator costs the host what the profile says, the same on every run and
              machine; "measured": what this host took, kernels left out.

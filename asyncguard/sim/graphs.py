@@ -50,7 +50,7 @@ class _Limit(limits.limit_syncs):
 
     def spend(self, site: Site) -> None:
         """Raise what CUDA raises. A barrier says itself what it waits for."""
-        if not self.counted.has(site) or site.blocker.point.kind.value == "barrier":
+        if not self.terms.counted.has(site) or site.blocker.point.kind.value == "barrier":
             return
         capture = captures.of(self._machine.stream())
         if capture is not None:

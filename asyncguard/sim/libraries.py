@@ -6,7 +6,6 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from importlib import import_module
 from typing import Any, List  # noqa: UP035
 
@@ -22,7 +21,7 @@ from asyncguard.sim.machine import Device, Machine, NotSimulated
 from asyncguard.sim.places import CPU, resolve
 
 _ON_CPU = "asyncguard: the simulated CUDA device runs {} eagerly"
-Entered = Callable[[], AbstractContextManager[Any]]
+MakeMode = Callable[[], private.TorchDispatchMode]
 OnLeaving = Callable[[Callable[[], None]], object]
 
 _LOOPS = {
@@ -31,9 +30,9 @@ _LOOPS = {
 
 
 def replacements(
-    machine: Machine, entered: Entered, on_leaving: OnLeaving
+    machine: Machine, mode: MakeMode, on_leaving: OnLeaving
 ) -> Iterator[tuple[Place, Any]]:
-    """`entered` makes the context in which a thread's operators are simulated; `on_leaving` takes
+    """`mode` makes the dispatch mode that simulates a thread's operators; `on_leaving` takes
     what is to be called when the simulation ends.
     """
     yield from _autocast(machine)
@@ -43,7 +42,7 @@ def replacements(
         if hasattr(torch.export, name):
             yield Place(torch.export, name), _refuse(f"torch.export.{name}")
     yield Place(private.FakeTensorMode, "__enter__"), _refuse("torch's FakeTensorMode")
-    yield Place(threading.Thread, "start"), _start(machine, entered)
+    yield Place(threading.Thread, "start"), _start(machine, mode)
     yield (
         Place(private.foreach_utils, "_get_fused_kernels_supported_devices"),
         _fused_devices,
@@ -222,7 +221,7 @@ def _refuse(name: str) -> Any:
     return refuse
 
 
-def _start(machine: Machine, entered: Entered) -> Any:
+def _start(machine: Machine, mode: MakeMode) -> Any:
     """Threading.Thread.start: what a thread runs is simulated as well."""
     own = threading.Thread.start
 
@@ -235,8 +234,11 @@ def _start(machine: Machine, entered: Entered) -> Any:
             if not machine.is_running:
                 run()
                 return
-            with entered():
+            private.push_mode(mode())  # `with` sets flags of all threads, which would outlive us
+            try:
                 run()
+            finally:
+                private.pop_mode()
 
         self.run = run_simulated  # type: ignore[method-assign]
         own(self)

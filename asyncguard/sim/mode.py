@@ -80,9 +80,9 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        machine = self._machine
+        machine, kwargs = self._machine, kwargs or {}
         if not machine.is_running:
-            return func(*args, **(kwargs or {}))
+            return func(*args, **kwargs)
         if types and any(getattr(t, "__torch_dispatch__", None) is not _DEFAULT for t in types):
             return NotImplemented  # a tensor of another kind: what it does is seen by itself
         try:
@@ -93,13 +93,13 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         try:
             if captures.under_way:
                 unseen = watched is not None and private.graph_task() != -1
-                check_operator(machine, op, unseen, args, kwargs or {})
+                check_operator(machine, op, unseen, args, kwargs)
             if watched is not None and private.graph_task() != -1:
-                return watched(sys._getframe(1), self._run, op, args, kwargs or {})
+                return watched(sys._getframe(1), self._run, op, args, kwargs)
             if private.tracing_state() is not None:
                 with private.tracing_paused() as recorded:
-                    return self._run(replace(op, run=recorded(op.run)), args, kwargs or {})
-            return self._run(op, args, kwargs or {})
+                    return self._run(replace(op, run=recorded(op.run)), args, kwargs)
+            return self._run(op, args, kwargs)
         finally:
             machine.leave()
 
@@ -124,10 +124,13 @@ class Simulated(private.TorchDispatchMode):  # type: ignore[misc]
         if op.own_kernel is not None:
             with self:
                 return op.own_kernel(*args, **kwargs)
-        if op.refused:
-            kernels.refuse_dtype(op.name.partition("::")[2], op.refused, args)
-        if op.host_only is not None:
-            operators.check_host_only(op, args)
+        operators.refuse(op, args)
+        return self._run_on(device, op, args, kwargs)
+
+    def _run_on(
+        self, device: Device, op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run a kernel of the device's: what it makes lies there, and its time passes."""
         result = self._compute(op, device, args, kwargs)
         if op.makes or _bears_a_mark(result):
             _mark(result, device, op)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.moves import without_copy
 from asyncguard.sim.devices import without_tensor
 from asyncguard.sim.machine import Device, Machine
 from asyncguard.sim.places import CPU, PINNED, device_of, mark_of, resolve, take_home
@@ -99,18 +100,9 @@ def moves(machine: Machine, mover: Mover) -> dict[str, Any]:
 
 
 def _request(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Request:
-    copy = bool(kwargs.pop("copy", False))
-    args = without_tensor("other", args, kwargs)
-    args, copy = _without_copy(args, copy)
+    args, kwargs, copy = without_copy(without_tensor("other", args, kwargs), kwargs)
     device, dtype, non_blocking, layout = private.nn._parse_to(*args, **kwargs)
     return _Request(device, dtype, non_blocking, copy, layout)
-
-
-def _without_copy(args: tuple[Any, ...], copy: bool) -> tuple[tuple[Any, ...], bool]:
-    """Take `copy` out of the positional forms to(device, dtype, nb, copy), to(dtype, nb, copy)."""
-    if args and isinstance(args[0], torch.dtype):
-        return (args[:2], bool(args[2])) if len(args) > 2 else (args, copy)
-    return (args[:3], bool(args[3])) if len(args) > 3 else (args, copy)
 
 
 def _cuda_device(device: Any) -> torch.device:

@@ -10,6 +10,7 @@ import torch
 
 from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapters.torch.accesses import Access, access_of
+from asyncguard.runtime.adapters.torch.schemas import schema_of
 from asyncguard.sim import costs, kernels
 
 # Operators that take operands of several devices: which of them, by position; see also `_MIXES`.
@@ -102,30 +103,22 @@ class Operator:
 
 def describe(func: Any) -> Operator:
     """Read an overload's schema."""
-    schema = private.schema(func)
+    schema = schema_of(func)
     if schema is None:
         return _unknown(func)
-    name = schema.name
-    makes = any(result.alias_info is None for result in schema.returns)
-    written = tuple(
-        argument.name
-        for argument in schema.arguments
-        if argument.alias_info is not None and argument.alias_info.is_write
-    )
-    writes = bool(written)
+    name, writes = schema.name, bool(schema.written)
     # `to`, `reshape` and their kind arrive whole in inference mode only: their parts say whether
     # the result is an alias or a copy.
-    aliases = any(result.alias_info is not None for result in schema.returns)
-    parts = private.parts(func) if aliases and not writes else None
+    parts = private.parts(func) if schema.aliases and not writes else None
     return Operator(
         name=name,
         run=private.runner(func),
-        makes=makes or name in _PARTS,
-        takes_device=any(argument.name == "device" for argument in schema.arguments),
+        makes=schema.makes or name in _PARTS,
+        takes_device=schema.takes_device,
         mixes=name.startswith(_MIXES),
         host_operands=_HOST_OPERANDS.get(name, ()) or _HOST_ONLY.get(name, ())[:1],
         host_result=_HOST_RESULTS.get(name),
-        launches=name not in _WITHOUT_KERNEL and (makes or writes),
+        launches=name not in _WITHOUT_KERNEL and (schema.makes or writes),
         flops=costs.flops_of(func),
         is_elementwise=torch.Tag.pointwise in func.tags,
         takes_numbers=torch.Tag.pointwise in func.tags or name in _TAKE_NUMBERS,
@@ -138,7 +131,7 @@ def describe(func: Any) -> Operator:
         refused=kernels.REFUSED.get(name.removeprefix("aten::"), ()),
         host_only=_HOST_ONLY.get(name),
         own_kernel=kernels.own_kernel(func) or parts,
-        written=written,
+        written=tuple(schema.arguments[at].name for at in schema.written),
         access=access_of(func),
     )
 
@@ -166,9 +159,12 @@ def elsewhere(short: str, argument: str, device: torch.device) -> str:
     )
 
 
-def check_host_only(op: Operator, args: tuple[Any, ...]) -> None:
-    """Raise what CUDA raises where the device has an operand that is the host's only."""
-    assert op.host_only is not None
+def refuse(op: Operator, args: tuple[Any, ...]) -> None:
+    """Raise what CUDA raises for a dtype that it lacks, and for what is to be on the host."""
+    if op.refused:
+        kernels.refuse_dtype(op.name.partition("::")[2], op.refused, args)
+    if op.host_only is None:
+        return
     at, message = op.host_only
     tensor = args[at]
     if tensor.is_cuda:

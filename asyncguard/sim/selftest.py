@@ -16,7 +16,7 @@ import torch
 
 from asyncguard.model import AsyncguardError
 from asyncguard.runtime.session import Session
-from asyncguard.runtime.torch_private import NEWEST, OLDEST
+from asyncguard.runtime.torch_names import NEWEST, OLDEST
 
 WAITS = {
     "torch.Tensor.to.device": 1,

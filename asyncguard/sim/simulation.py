@@ -157,7 +157,7 @@ class Simulation:
             f" {profile.name}); waits are counted as on CUDA, all times are of a virtual clock with"
             f" {machine.host} host times."
         )
-        points = {point.id: point for point in catalogue.load().frameworks["torch"].sync}
+        points = {point.id: point for point in catalogue.load()}
         calls = {
             site.api: cuda_call(site.api, site.kind.value, points[site.api].waits_for)
             for site in record.sites

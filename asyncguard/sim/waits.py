@@ -61,7 +61,7 @@ class Waits(Sink):
 def cuda_call(site_api: str, kind: str, waits_for: str) -> str:
     """The call of CUDA's runtime that a wait stands for."""
     if kind == "barrier":
-        if "Event" in site_api:
+        if "Event" in site_api or waits_for == "value":
             return "cudaEventSynchronize"
         return "cudaDeviceSynchronize" if waits_for in _DEVICE else "cudaStreamSynchronize"
     direction = "HostToDevice" if kind == "upload" else "DeviceToHost"

@@ -7,6 +7,7 @@ change to the program does to its time is found by changing the actions in betwe
 from __future__ import annotations
 
 import bisect
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -177,7 +178,7 @@ def recorded(events: Sequence[TimelineEvent], first_step: int = 0) -> Program | 
     Steps before `first_step` are left out (the warm-up), and those of which the trace did not keep
     every event. Where several threads waited, the one that waited most often is the host.
     """
-    steps = _whole_steps(events, first_step)
+    steps = whole_steps(events, first_step)
     if not steps:
         return None
     begin, end = steps[0].begin_ns, steps[-1].end_ns
@@ -207,7 +208,8 @@ class _Run:
         return self.enqueue.begin_ns
 
 
-def _whole_steps(events: Sequence[TimelineEvent], first_step: int) -> list[TimelineEvent]:
+def whole_steps(events: Sequence[TimelineEvent], first_step: int) -> list[TimelineEvent]:
+    """The steps from `first_step` of which every event was kept; others where there are none."""
     kept_since = max(
         (
             min(event.begin_ns for event in events if event.kind == kind)
@@ -216,9 +218,15 @@ def _whole_steps(events: Sequence[TimelineEvent], first_step: int) -> list[Timel
         default=min((e.begin_ns for e in events if e.kind == "wait"), default=0),
     )
     steps = [event for event in events if event.kind == "step"]
-    counted = [step for step in steps if int(step.name.rpartition(" ")[2]) >= first_step]
+    counted = [step for step in steps if _is_from(step.name, first_step)]
     whole = [step for step in counted if step.begin_ns >= kept_since]
     return whole or counted[1:] or counted
+
+
+def _is_from(name: str, first_step: int) -> bool:
+    """Whether a step has that number or a higher one; of one without a number it is assumed."""
+    number = name.rpartition(" ")[2]
+    return not re.fullmatch("[0-9]{1,18}", number) or int(number) >= first_step
 
 
 def _host(events: Iterable[TimelineEvent]) -> str:
@@ -272,9 +280,13 @@ def _host_events(
 
 
 def _moment(event: TimelineEvent) -> tuple[int, int, int]:
-    """When it happened. What took no time came before a wait that began at the same moment."""
-    order = {"step": 0, "wait": 2, "enqueue": 3 if event.end_ns > event.begin_ns else 1}
-    return event.begin_ns, order[event.kind], -event.end_ns
+    """When it happened. Events of no time came before a wait that began at the same moment.
+
+    Such a wait ended the step that ended then; such an enqueue began the next.
+    """
+    at_once, lasting = {"wait": 0, "step": 1, "enqueue": 2}, {"wait": 3, "enqueue": 4}
+    order = (lasting if event.end_ns > event.begin_ns else at_once)[event.kind]
+    return event.begin_ns, order, -event.end_ns
 
 
 class _Actions:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from asyncguard import files
-from asyncguard.api import diff
 from asyncguard.gate.difference import Difference
 from asyncguard.lint.source.fixes import fix_files
 from asyncguard.model import AsyncguardError, Finding
+from asyncguard.reports import diff
 from asyncguard.tune import copies, outputs
 from asyncguard.tune.outputs import Comparison
 from asyncguard.tune.plan import Step, plan

@@ -1,36 +1,17 @@
-"""Which repairs to make: those of places that waited in the run, the largest saving first.
-
-The run knows what the linter can only guess: a place that waited in most steps is hot, whatever
-calls it. So all that the linter could report there counts, and nothing else.
-"""
+"""Which repairs to make: those of places that waited in the run, the largest saving first."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from asyncguard import files
+from asyncguard.advise.changes import Changes
 from asyncguard.advise.ranking import Candidate, ranked
-from asyncguard.advise.replay import Changes, Replay, is_replayable
-from asyncguard.lint.check import check_paths
-from asyncguard.lint.fixes.repair import repaired
-from asyncguard.lint.run.settings import Settings
-from asyncguard.lint.source.decode import SourceError, decode
+from asyncguard.advise.repairs import Hot, hot_sites, repaired
+from asyncguard.advise.replay import Replay, is_replayable
 from asyncguard.lint.source.fixes import choose
-from asyncguard.model import (
-    AsyncguardError,
-    Confidence,
-    Finding,
-    Loop,
-    SiteStats,
-    Suggestion,
-    TraceRecord,
-)
-
-HOT = 0.5  # waits a step
+from asyncguard.model import Finding, SiteStats, Suggestion, TraceRecord
 
 
 class Step(NamedTuple):
@@ -49,8 +30,8 @@ def plan(folder: Path, record: TraceRecord, *, unsafe: bool) -> tuple[list[Step]
     A repair that is predicted to save nothing is not made. Raises AsyncguardError where a traced
     file cannot be checked.
     """
-    hot = _hot_sites(folder, record)
-    found = [finding for path in sorted(hot) for finding in _repaired(path, hot[path])]
+    hot = hot_sites(folder, record)
+    found = [finding for path in sorted(hot) for finding in repaired(path, hot[path])]
     chosen = choose(_unique(found), unsafe=unsafe)
     steps = _ranked(record, [_step(finding, hot) for finding in chosen])
     made = [step for step in steps if step.saving_ns is None or step.saving_ns > 0]
@@ -59,41 +40,13 @@ def plan(folder: Path, record: TraceRecord, *, unsafe: bool) -> tuple[list[Step]
     return made, left
 
 
-def _hot_sites(folder: Path, record: TraceRecord) -> dict[Path, dict[int, list[SiteStats]]]:
-    """Return the sites that wait in most steps, by file of the copy and line."""
-    found: dict[Path, dict[int, list[SiteStats]]] = defaultdict(lambda: defaultdict(list))
-    for site in record.sites:
-        path = (folder / site.path).resolve()
-        rate = record.per_step(site.count, site.steady_count)
-        is_hot = site.count > 1 if rate is None else rate >= HOT
-        if path.is_relative_to(folder.resolve()) and path.is_file() and is_hot:
-            found[path][site.line].append(site)
-    return found
-
-
-def _repaired(path: Path, lines: Mapping[int, Sequence[SiteStats]]) -> list[Finding]:
-    """Check a file, and return what waited there with its repairs."""
-    if path.suffix != ".py":
-        return []
-    known = check_paths([path], Settings(select=("ALL",), cache=False)).findings
-    waited = [
-        replace(f, loop=Loop.STEP, guarded=False, confidence=Confidence.HIGH, fix=None)
-        for f in known
-        if any(f.line <= line <= f.end_line for line in lines) and f.api
-    ]
-    try:
-        return [*repaired(decode(files.read(path)), waited)]
-    except (OSError, SourceError) as error:
-        raise AsyncguardError(f"{path}: cannot be read: {error}") from error
-
-
 def _unique(found: Sequence[Finding]) -> list[Finding]:
     """Leave out findings whose repair another has as well: it is made once."""
     fixes = {(f.path, f.fix): f for f in reversed(found) if f.fix is not None}
     return [f for f in found if f.fix is not None and fixes[f.path, f.fix] is f]
 
 
-def _step(finding: Finding, hot: Mapping[Path, Mapping[int, Sequence[SiteStats]]]) -> Step:
+def _step(finding: Finding, hot: Hot) -> Step:
     lines = hot[Path(finding.path).resolve()]
     sites = [s for line in range(finding.line, finding.end_line + 1) for s in lines.get(line, ())]
     return Step(finding, tuple(sites), None, None, None)

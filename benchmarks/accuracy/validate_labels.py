@@ -20,9 +20,9 @@ from pathlib import Path
 import tomli
 
 CODES = {
-    *(f"ASG10{n}" for n in range(1, 8)),
+    *(f"ASG10{n}" for n in range(1, 9)),
     *(f"ASG20{n}" for n in range(1, 4)),
-    *("ASG301", "ASG302", "ASG401", "ASG402", "ASG403"),
+    *("ASG301", "ASG302", "ASG401", "ASG402", "ASG403", "ASG404", "ASG405"),
 }
 FRAMEWORKS = {"torch", "mxnet", "jax", "tensorflow", "cupy", "chainer"}
 CONTEXTS = {"step", "epoch", "none"}

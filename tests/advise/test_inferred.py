@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asyncguard.advise.replay import NO_OVERLAP, Prediction, predict
@@ -106,6 +106,8 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES.values(), ids=list(CHANGES))
 @settings(max_examples=25)
 @given(LOOPS)
+@example(Loop((Part(0, 50, 0), Part(0, 50, 50)), cores=0.5, return_us=0))  # its wait is over
+@example(Loop((Part(0, 50, 0), Part(0, 50, 55)), cores=0.5, return_us=0))  # before it begins
 def test_the_range_holds_the_truth(change: Change, loop: Loop) -> None:
     found = change.predict(loop.traced())
     actual = loop.actual(lambda step, at: change.leaves(step, at, len(loop.parts)))

@@ -6,11 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from asyncguard.advise import suggest
+from asyncguard.advise import replay, suggest
+from asyncguard.advise.changes import Changes
 from asyncguard.advise.ranking import total
-from asyncguard.advise.replay import Changes, Replay
+from asyncguard.advise.replay import Replay
 from asyncguard.model import Suggestion, TraceRecord
 from asyncguard.render import Screen, TraceReport, formats
+from asyncguard.timeline.elapsed import Elapsed, Left, elapsed
+from asyncguard.timeline.program import Program
 from tests.advise.test_replay import reads, run
 from tests.machine import Machine
 
@@ -33,6 +36,31 @@ def test_the_savings_add_up_to_what_doing_all_saves(host: int, device: int) -> N
     changes = Changes(remove=frozenset(range(3)))
     saved = Replay(record).predict(changes).saving_ns
     assert total(suggest(record)) == pytest.approx(saved, rel=0.01, abs=10)
+
+
+def test_each_change_is_replayed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each alone, each with those before it, and the run as it was."""
+    asked: list[object] = []
+    monkeypatch.setattr(
+        replay, "elapsed", lambda program, left: asked.append(left) or elapsed(program, left)
+    )
+    found = suggest(trace(500, 500, sites=5))
+    assert len(found) > 1
+    assert len(asked) <= 2 * len(found) + 1
+
+
+def test_the_more_sites_the_fewer_steps_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def counted(program: Program, left: Left) -> Elapsed:
+        asked.append(len(program.actions))
+        return elapsed(program, left)
+
+    monkeypatch.setattr(replay, "elapsed", counted)
+    monkeypatch.setattr(replay, "REPLAYED", 500)
+    record = trace(500, 500, sites=5)
+    Replay(record).predict(Changes())
+    assert max(asked) <= 500 / 5
 
 
 def test_a_saving_lies_in_its_range() -> None:
@@ -60,7 +88,7 @@ def test_formats_tell_the_range_and_the_alternative(name: str) -> None:
     record = trace(host=500, device=500)
     shown = formats("traces")[name](TraceReport(record, suggest(record)), Screen(200))
     assert "saves about" in shown
-    assert "instead of 1" in shown
+    assert "per step, instead of suggestion 1" in shown
 
 
 def test_a_queue_that_grows_is_told_with_what_a_wait_a_step_bounds_it_to() -> None:

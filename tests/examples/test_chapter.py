@@ -48,7 +48,7 @@ def run(name: str, *arguments: str) -> str:
 
 
 def test_every_script_is_known_here_and_in_the_table() -> None:
-    elsewhere = ("engine_", "ranks_", "ray_", "agent_")  # not of the chapter
+    elsewhere = ("engine_", "ranks_", "ray_", "agent_", "serving_")  # not of the chapter
     scripts = {path.stem for path in EXAMPLES.glob("*.py") if not path.stem.startswith(elsewhere)}
     assert scripts == NEEDS.keys()
     table = (EXAMPLES / "README.md").read_text(encoding="utf-8")

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from asyncguard import cli
+from asyncguard.advise.changes import Changes
 from asyncguard.advise.outcome import Moved, planned
-from asyncguard.advise.replay import Changes
-from asyncguard.api import diff
 from asyncguard.gate.difference import SiteChange, difference
 from asyncguard.model import SiteStats, TraceRecord
 from asyncguard.render import Screen, find, formats
+from asyncguard.reports import diff
 from asyncguard.runtime import store
 from tests.advise.test_replay import reads, run
 from tests.records import record, site, steady

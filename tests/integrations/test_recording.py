@@ -10,8 +10,8 @@ import pytest
 
 import asyncguard
 from asyncguard.integrations.recording import STALL, SYNCS, Recording, rates
+from asyncguard.runtime.figures import Totals
 from asyncguard.runtime.ranks import Seat
-from asyncguard.runtime.recorder import Totals
 
 
 def test_rates_are_of_the_steps_between_two_snapshots() -> None:

@@ -11,7 +11,7 @@ Of a case that is about all of its lines, a first line `# clean` says that nothi
 The first lines may also give the path to check the program as, and settings that are not default:
 
     # path: tests/test_net.py
-    # settings: select=ALL assume_device=cpu min_confidence=low
+    # settings: select=ALL assume_device=cpu min_probability=0.4
     # xfail: why the linter fails this case today; whoever mends it removes the line
 """
 
@@ -29,11 +29,13 @@ from asyncguard.model import Confidence, Device, Finding
 
 CASES = Path(__file__).parent / "cases"
 MARK = re.compile(r"(?:^|  )# (clean|ASG\d{3}[^#]*)$")
+LEAST = 0.2  # probability of a finding of a case, whatever the weights show by default
 HEADER = re.compile(r"# (path|settings|xfail): (.+)")
 VALUES: Mapping[str, Callable[[str], object]] = {
     "select": lambda text: tuple(text.split(",")),
     "assume_device": Device,
     "min_confidence": Confidence,
+    "min_probability": lambda text: None if text == "default" else float(text),
     "tests": Tests,
 }
 
@@ -90,7 +92,8 @@ def _read(path: Path) -> Case:
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     header = dict(pair for text in texts.values() for pair in _header(text))
-    settings = replace(Settings(cache=False, jobs=1), **_settings(header.get("settings", "")))
+    given = {"min_probability": LEAST, **_settings(header.get("settings", ""))}
+    settings = replace(Settings(cache=False, jobs=1), **given)
     if path.is_file():
         named = {header.get("path", "a.py"): texts[path]}
     else:

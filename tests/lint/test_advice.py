@@ -62,7 +62,7 @@ def test_patterns_speak_of_rules_and_apis_that_there_are() -> None:
     for pattern in PATTERNS:
         assert all(rules[code].remedy for code in pattern.rules), pattern.id
         assert apis.issuperset(pattern.apis), pattern.id
-        assert pattern.when or pattern.apis, pattern.id
+        assert pattern.when or pattern.apis or pattern.devices, pattern.id
 
 
 @pytest.mark.parametrize("label", [x for x in labels() if x.remedy], ids=lambda label: label.code)

@@ -25,7 +25,7 @@ PROGRAMS = {
     ),
     "an entry is named as an input": (
         """
-    def forward(self, x: torch.Tensor, batch):
+    def forward(self, x: torch.Tensor, batch: dict[str, torch.Tensor]):
         return self.split(x, batch["image_sizes"].tolist())
 """,
         HOISTED,

@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from asyncguard.lint.check import check_source
+from asyncguard.lint.domain.copies import PAGED, Layout, Made, Memory, Size
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.entries import Entries
@@ -59,6 +60,11 @@ SCALARS = (
     device("torch")._replace(role=Role.MODEL_OUTPUT),
     unplaced("torch", USED),
     Value(HOST_ARRAY, "torch"),
+    Value(HOST_ARRAY, "torch", ref=PAGED),
+    Value(HOST_ARRAY, "torch", ref=PAGED._replace(size=Size.FEW)),
+    Value(HOST_ARRAY, "torch", ref=Memory(True, Layout.DENSE, block=Made("a.py", (1, 0, 1, 9)))),
+    Value(HOST_ARRAY, "torch", ref=Memory(True, Layout.DENSE, block=Made("a.py", (2, 0, 2, 9)))),
+    Value(HOST_ARRAY, "torch", ref=Memory(True, Layout.GAPPED)),
     Value(MODEL, "torch"),
     Value(INSTANCE, ref=object),
     Value(INSTANCE, ref=int),

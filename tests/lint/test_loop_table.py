@@ -22,6 +22,7 @@ DECIDED = {
     "it goes round once": (LoopShape(batches=3, once=True), Work.STEP),
     "it cuts what it goes over into batches": (LoopShape(batches=LOW), Work.CONTAINS_BATCHES),
     "it trains, or goes over batches": (LoopShape(batches=0), Work.NONE),
+    "it generates for each of its batches": (LoopShape(names_batches=True), Work.CONTAINS_RUNS),
     "it contains steps": (LoopShape(batches=3, names_epochs=True), Work.CONTAINS_STEPS),
     "it names epochs": (LoopShape(names_epochs=True), Work.RUNS_MODEL),
     "it runs a model on what its round before made": (LoopShape(), Work.REPEATS),

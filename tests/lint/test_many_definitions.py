@@ -9,7 +9,7 @@ import pytest
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.run.settings import Settings
 
-SETTINGS = Settings(cache=False, jobs=1)
+SETTINGS = Settings(cache=False, jobs=1, min_probability=0.2)
 MANY = 14
 EVALUATOR = """\
 import torch

@@ -9,6 +9,7 @@ import pytest
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.check import check_source as check_bytes
 from asyncguard.lint.run.settings import Settings
+from asyncguard.lint.source.fixes import fix_files
 from asyncguard.model import Finding
 
 STEP = """\
@@ -71,6 +72,17 @@ def train(pipeline: Pipeline, loader):
         pipeline.run(x)
 """
     assert [(finding.code, finding.line) for finding in check_source(text)] == [("ASG103", 4)]
+
+
+def test_newer_syntax_is_repaired(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    text = STEP.format(before="type Batch = dict[str, torch.Tensor]", inside="        {}")
+    text = text.replace("    for x", "    total = 0.0\n    for x")
+    path.write_text(text.format("total += loss.item()\n    return total"), encoding="utf-8")
+    outcome = fix_files(check_paths([path], Settings()).findings, unsafe=True, write=True)
+    assert (outcome.fixed, outcome.remaining) == (1, ())
+    after = "total += loss.detach().double()\n    total = float(total)\n    return total"
+    assert path.read_text(encoding="utf-8") == text.format(after)
 
 
 def test_a_file_of_no_framework_may_be_newer(tmp_path: Path) -> None:

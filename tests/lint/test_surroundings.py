@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from pathlib import Path
 
+import libcst as cst
 import pytest
 
 from asyncguard.lint import live
@@ -16,7 +16,7 @@ from asyncguard.lint.run import bases, context, surroundings, worker
 from asyncguard.lint.run.cache import stamped
 from asyncguard.lint.run.configuration import Configuration
 from asyncguard.lint.run.settings import Settings
-from asyncguard.lint.source.decode import check_syntax, parse_ahead
+from asyncguard.lint.syntax.unit import parse, parse_ahead
 from asyncguard.model import Finding
 
 UTILS = "import torch\ndef note(meters, value):\n    meters.append(value.item())\n"
@@ -30,7 +30,7 @@ def train(model, loader, optimizer):
         optimizer.step()
         note([], loss)
 """
-SETTINGS = Settings(cache=False, jobs=1)
+SETTINGS = Settings(cache=False, jobs=1, min_probability=0.2)
 
 
 def project(folder: Path, marker: str = "pyproject.toml") -> Path:
@@ -267,11 +267,11 @@ def test_what_is_parsed_for_bases_is_not_parsed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[str] = []
-    parse = ast.parse
-    monkeypatch.setattr(ast, "parse", lambda text: parsed.append(text) or parse(text))
-    assert parse_ahead("a = 1\n") is check_syntax("a = 1\n")
+    read = cst.parse_module
+    monkeypatch.setattr(cst, "parse_module", lambda text: parsed.append(text) or read(text))
+    assert parse_ahead("a = 1\n") is parse("a = 1\n")
     assert parse_ahead("a = 1\n") is not None
-    assert check_syntax("a = 1\n") is not check_syntax("a = 1\n")  # each is handed on once
+    assert parse("a = 1\n") is not parse("a = 1\n")  # each is handed on once
     assert parsed == ["a = 1\n"] * 3
 
 

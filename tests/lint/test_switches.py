@@ -10,9 +10,9 @@ import pytest
 
 from asyncguard.lint.check import check_paths
 from asyncguard.lint.modules.switches import switches
-from asyncguard.lint.run.configured import configuration_files, turned_on
+from asyncguard.lint.run.configured import configuration_files, configured
 from asyncguard.lint.run.settings import Settings
-from asyncguard.lint.source.switches import NOT, settled
+from asyncguard.lint.source.switches import NO_SWITCHES, NOT, settled
 
 
 def left_off(source: str) -> set[str]:
@@ -101,30 +101,32 @@ def test_an_option_stays_on_that_is_true_wherever_it_is_given(source: str, stays
     assert (f"{NOT}clip" in settled([switches(cst.parse_module(source))])) is stays
 
 
+CODE = "def f(debug=False, rate=0, clip=True): ..."  # leaves all three as they are
+
+
 @pytest.mark.parametrize(
-    ("name", "text", "changed"),
+    ("name", "text", "left"),
     [
-        ("a.yaml", "model:\n  debug: true\n", {"debug"}),
-        ("a.yaml", "- debug: false  # true\n", {"not debug"}),
-        ("a.json", '{"debug": 3,\n "rate": 0.0}', {"debug", "not debug"}),
-        ("a.toml", "debug = true\n", {"debug"}),
-        ("a.sh", "run --debug --rate 0.1 \\\n  m.clip=false\n", {"debug", "not rate", "not clip"}),
-        ("a.md", "debug: true\n", set()),
+        ("a.yaml", "model:\n  debug: true\n", {"rate", "not clip"}),
+        ("a.yaml", "- debug: false  # true\n", {"debug", "rate", "not clip"}),
+        ("a.json", '{"debug": 3,\n "rate": 0.0}', {"rate", "not clip"}),
+        ("a.toml", "debug = true\n", {"rate", "not clip"}),
+        ("a.sh", "run --debug --rate 0.1 \\\n  m.clip=false\n", set()),
+        ("a.md", "debug: true\n", {"debug", "rate", "not clip"}),
+        ("a.yaml", "ema: false\nema_rate: 0.1\n", {"debug", "rate", "not clip", "ema"}),
+        ("a.yaml", "mpc: true\n", {"debug", "rate", "not clip", "not mpc"}),
+        ("a.yaml", "mpc: true\n---\nmpc: false\n", {"debug", "rate", "not clip"}),
     ],
 )  # fmt: skip
-def test_configuration_files_change_options(
-    name: str, text: str, changed: set[str], tmp_path: Path
+def test_configuration_files_leave_options_on_or_off(
+    name: str, text: str, left: set[str], tmp_path: Path
 ) -> None:
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / name).write_text(text)
     (tmp_path / "pkg").mkdir()
-    checked = tmp_path / "pkg" / "a.py"
-    found = turned_on(configuration_files([str(checked)]))
-    assert {
-        each for each in found if each.removeprefix(NOT) in ("debug", "rate", "clip")
-    } >= changed
-    assert bool(found) is bool(changed)
+    found = configured(configuration_files([str(tmp_path / "pkg" / "a.py")]))
+    assert settled([switches(cst.parse_module(CODE)), found]) == left
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -134,7 +136,7 @@ def test_what_is_no_file_turns_nothing_on(tmp_path: Path) -> None:
     (tmp_path / "gone.yaml").symlink_to("nothing")
     paths = configuration_files([str(tmp_path / "a.py")])
     assert len(paths) == 2  # a folder is looked into
-    assert turned_on(paths) == frozenset()
+    assert configured(paths) == NO_SWITCHES
 
 
 def test_a_branch_is_told_as_soon_as_a_configuration_file_opens_it(tmp_path: Path) -> None:

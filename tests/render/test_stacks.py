@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from asyncguard import reports
 from asyncguard.model import STAND_IN, CallPath, SiteStats
 from asyncguard.render import Screen, formats
-from asyncguard.render.shares import shares
 from asyncguard.render.stacks import Node, called_from, frame, tree
 from tests.records import record, site, steady
 
@@ -43,6 +42,15 @@ def test_every_report_shows_the_librarys_line_beside_the_users(name: str) -> Non
     text = show(name, INSIDE)
     assert "train.py:7" in text or '"line": 7' in text
     assert "transformers/trainer.py:1914" in text
+
+
+@pytest.mark.parametrize("name", ["text", "markdown", "html"])
+def test_a_report_is_the_same_wherever_its_libraries_are_installed(name: str) -> None:
+    shown = {
+        show(name, replace(INSIDE, library=(entry,), paths=(CallPath((), 1, 9, library=(entry,)),)))
+        for entry in (TRAINER, f"/home{TRAINER}", TRAINER.replace("/venv", "/venv/of/a"))
+    }
+    assert len(shown) == 1
 
 
 @pytest.mark.parametrize("name", ["text", "markdown", "html"])
@@ -79,13 +87,6 @@ def test_the_advice_is_for_the_place_that_waits() -> None:
     assert "logging_steps" in show("text", site(library=(TRAINER,)))
     own = "/venv/lib/site-packages/mylib/core.py:3 f"
     assert "mylib waits here, not this line" in show("text", site(library=(own,)))
-
-
-def test_the_shares_of_a_step_name_the_line_that_waits() -> None:
-    inside = steady(2, library=(TRAINER,), api="torch.Tensor.item", line=7, path="train.py")
-    found = shares(record(inside, step_count=10, steady_steps=10, steady_duration_ns=10**6))
-    assert found is not None
-    assert found.parts[0].name == "transformers/trainer.py:1914 torch.Tensor.item"
 
 
 def test_a_wait_of_the_set_up_gets_no_general_advice() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+import libcst as cst
 import pytest
 
 from asyncguard.lint.fixes import effects, kept, sorts
 from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.syntax.nodes import Expression, body, name_of, targets
 
 PROGRAM = """
 import torch
@@ -92,14 +93,12 @@ def forgotten() -> Iterator[None]:
     kept.forget()
 
 
-def parsed(stretch: str, read: str) -> tuple[Code, list[ast.stmt], ast.expr]:
+def parsed(stretch: str, read: str) -> tuple[Code, Sequence[cst.CSTNode], Expression]:
     """Return a program, the statements in between, and the read behind them."""
     code = Code(PROGRAM.format(stretch=stretch, read=read))
-    body = code.tree.body[-1].body  # type: ignore[attr-defined]
-    at = next(n for n, s in enumerate(body) if getattr(s, "targets", None)
-              and getattr(s.targets[0], "id", "") == "again")  # fmt: skip
-    code.parent(body[0])
-    return code, body[2:at], body[at].value
+    run = body(code.tree.body[-1])
+    at = next(n for n, s in enumerate(run) if [*map(name_of, targets(s))] == ["again"])
+    return code, run[2:at], run[at].value
 
 
 @pytest.mark.parametrize(
@@ -140,9 +139,8 @@ def test_a_special_method_of_the_file_may_change_anything() -> None:
     kept.forget()
     own = PROGRAM.replace("def item(self)", "def __radd__(self, other)")
     code = Code(own.format(stretch="other = 1 + given", read="known.norm().item()"))
-    body = code.tree.body[-1].body  # type: ignore[attr-defined]
-    code.parent(body[0])
-    assert effects.may_change(code, [body[2]], body[3].value)
+    run = body(code.tree.body[-1])
+    assert effects.may_change(code, [run[2]], run[3].value)
 
 
 def test_a_list_is_of_what_is_put_into_it_by_whatever_name() -> None:

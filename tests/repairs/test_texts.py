@@ -9,6 +9,10 @@ import textwrap
 import pytest
 
 from asyncguard.lint.check import check_source
+from asyncguard.lint.fixes import refills
+from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.families import truth
+from asyncguard.lint.fixes.spots import spot_of
 from asyncguard.lint.run.settings import Settings
 from asyncguard.lint.source.fixes import apply, choose
 from asyncguard.lint.source.notebook import read_notebook
@@ -220,3 +224,22 @@ def test_an_upload_of_what_may_be_a_tensor_is_only_shown() -> None:
     (found,) = findings(text)
     assert found.fix is not None
     assert "non_blocking=True" in found.fix.edits[0].text
+
+
+def test_what_else_a_condition_asks_keeps_its_parentheses() -> None:
+    code = Code("if (a or b) and m.any() and c: pass\n")
+    test = code.tree.body[0].test  # type: ignore[union-attr]
+    asked = test.left.right  # type: ignore[union-attr]
+    assert truth.rest_of_test(code, test, asked) == "(a or b) and c"  # type: ignore[arg-type]
+
+
+def test_variables_that_are_none_hold_no_memory_together() -> None:
+    source = STEP.format(imports="", body="        held = None\n        other = None")
+    made = "held = torch.ones(9)\n        x, y = held.cuda()"
+    source = source.replace("x, y = x.cuda(non_blocking=True)", made)
+    (found,) = check_source(
+        source.encode(), "train.py", Settings(cache=False, select=("ASG106", "ASG108"))
+    )
+    spot = spot_of(Code(source), found)
+    assert spot is not None
+    assert not refills.has_other_names(spot, spot.node.func.value)  # type: ignore[attr-defined]

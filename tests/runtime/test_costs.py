@@ -198,7 +198,8 @@ def test_each_further_site_costs_a_trace_what_the_one_before_it_cost(
 ) -> None:
     (few, more, many), (least, middle, most) = costs[what], SIZES
     first, last = (more - few) / (middle - least), (many - more) / (most - middle)
-    assert last < first * 1.2 + 1
+    again = 6 if what == "html" else 1  # a page is made anew with less detail until it is small
+    assert last < first * 1.2 * again + 1
 
 
 def test_what_is_asked_of_a_running_trace_makes_no_record_and_does_not_grow() -> None:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from asyncguard.runtime import launch, store
+from asyncguard.runtime import store
+from asyncguard.runtime.ending import Ending
 from asyncguard.runtime.identity import identity, revision
 from asyncguard.runtime.keeper import Keeper
 from asyncguard.runtime.session import Session
@@ -47,8 +48,8 @@ def test_it_saves_until_it_is_over() -> None:
     assert len(count) == 3
 
 
-def ending(folder: Path) -> launch._Ending:
-    made = launch._Ending(Session(), folder / "trace.json", None, lambda: None, 0.0)
+def ending(folder: Path) -> Ending:
+    made = Ending(Session(), folder / "trace.json", None, lambda: None, 0.0)
     made._session.start()
     return made
 

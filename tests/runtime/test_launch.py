@@ -311,6 +311,26 @@ def test_modules_called_like_libraries_of_ours_are_the_programs(script: Any, run
     assert ran.total() == 1
 
 
+def test_what_the_program_printed_stands_before_the_report(script: Any, tmp_path: Path) -> None:
+    """Also where its output is buffered, being no terminal's."""
+    script("print('hello')")
+    command = [sys.executable, "-m", "asyncguard", "run", "-o", "t.json", "script.py"]
+    told = subprocess.run(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ).stdout
+    assert told.startswith("hello\n")
+    assert "trace saved to" in told
+
+
+@pytest.mark.parametrize("stdout", ["None", "object()", "open(os.devnull, 'w')"])
+def test_a_program_may_put_anything_in_place_of_stdout(stdout: str, script: Any, run: Any) -> None:
+    script(f"import os, sys\nsys.stdout = {stdout}\nif 'open' in {stdout!r}: sys.stdout.close()")
+    ran = run([word for word in ASYNCGUARD if word != "-q"], "script.py", cold=True)
+    assert ran.status == run(["script.py"], cold=True).status
+    assert "trace saved to" in ran.err
+    assert "Traceback" not in ran.err
+
+
 def test_a_program_may_leave_open_and_dumps_changed(script: Any, run: Any) -> None:
     script(
         f"""

@@ -117,6 +117,7 @@ def test_the_record_tells_the_share_and_that_before_each_site() -> None:
     extra = machine.overlap.annotate(record(*sites, extra={"rank": 0})).extra
     assert extra["rank"] == 0
     assert extra["backend_overlap"] == pytest.approx(0.5, abs=0.05)
+    assert extra["backend_overlap_range"] == pytest.approx([0.4, 0.6], abs=0.05)
     assert extra["backend_overlap_by_site"] == {
         "0": [pytest.approx(1, abs=0.01), pytest.approx(0.86, abs=0.01), 1.0],
         "1": [0.0, 0.0, pytest.approx(0.1)],

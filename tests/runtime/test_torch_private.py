@@ -1,4 +1,4 @@
-"""torch's private names: all in one file, all there, and a torch that lacks one is refused."""
+"""torch's private names: all in one place, all there, and a torch that lacks one is refused."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 import asyncguard
 from asyncguard.model import AsyncguardError
+from asyncguard.runtime import torch_names
 from asyncguard.runtime import torch_private as private
 
 from ..frameworks import require
@@ -74,13 +75,13 @@ def private_names(tree: ast.Module, own: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def test_no_other_file_names_what_is_torchs_own() -> None:
-    own = own_names() | {"_initializing"}  # of a module's spec
+    own = own_names() | {"_initializing", "_LIB"}  # of a module's spec, and of mxnet's library
     found = [
         f"{path.relative_to(PACKAGE)}:{line}: {name}"
         for path, tree in trees().items()
         for line, name in private_names(tree, own)
     ]
-    assert not found, "name these in runtime/torch_private.py: " + ", ".join(found)
+    assert not found, "name these in runtime/torch_names.py: " + ", ".join(found)
 
 
 def test_the_search_sees_each_form_of_a_name() -> None:
@@ -99,10 +100,10 @@ def test_each_name_is_used_and_each_use_is_a_name() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "private"
     }
-    ours = {name for name in vars(private) if not name.startswith("__")} - private.NAMES.keys()
-    assert used <= private.NAMES.keys() | ours
+    ours = {name for name in vars(private) if not name.startswith("__")} - torch_names.NAMES.keys()
+    assert used <= torch_names.NAMES.keys() | ours
     in_the_file = {"BARRIER", "TorchDispatchMode", "gpu_trace"}
-    assert private.NAMES.keys() <= used | in_the_file
+    assert torch_names.NAMES.keys() <= used | in_the_file
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ def torch() -> ModuleType:
 
 def test_this_torch_has_them_all(torch: ModuleType) -> None:
     private.check()
-    late = {name: getattr(private, name) for name, each in private.NAMES.items() if each.late}
+    late = {name: getattr(private, name) for name, each in torch_names.NAMES.items() if each.late}
     assert private.TensorBase is torch._C.TensorBase
     assert late["trace_rules"].__name__ == "torch._dynamo.trace_rules"
 
@@ -122,7 +123,7 @@ def test_simulated_cuda_replaces_only_what_is_listed(torch: ModuleType) -> None:
     from asyncguard.sim.simulation import Simulation
 
     made = Simulation("h200", 1, "fixed")
-    listed = {f"{owner}.{name}" for owner, names in private.REPLACED.items() for name in names}
+    listed = {f"{owner}.{name}" for owner, names in torch_names.REPLACED.items() for name in names}
     replaced = map(str, dict.fromkeys(place for place, _ in made.replacements()))
     private_ones = {name for name in replaced if any(map(is_private, name.split(".")))}
     simulated = {name.rpartition(".")[2] for name in listed}
@@ -146,7 +147,7 @@ def test_a_torch_that_does_not_fit_is_refused_with_the_remedy(
 ) -> None:
     monkeypatch.setattr(torch, "__version__", version)
     if missing:
-        monkeypatch.delattr(torch._C, private.NAMES[missing].path.rpartition(".")[2])
+        monkeypatch.delattr(torch._C, torch_names.NAMES[missing].path.rpartition(".")[2])
     with pytest.raises(AsyncguardError, match=message):
         private.check()
 

@@ -29,6 +29,8 @@ MOVES: dict[str, Callable[[Any, Any], Any]] = {
     "to cpu": lambda host, x: x.to("cpu"),
     "to cpu by keyword": lambda host, x: x.to(device="cpu"),
     "to where another is": lambda host, x: x.to(host),
+    "to cpu, a copy in any case": lambda host, x: x.to("cpu", copy=True),
+    "to cuda, a copy by position": lambda host, x: host.to("cuda", torch.float16, False, True),
     "to cuda": lambda host, x: host.to("cuda"),
     "to cuda with an index": lambda host, x: host.to(torch.device("cuda", 1)),
     "cuda": lambda host, x: host.cuda(),
@@ -62,6 +64,8 @@ def test_moves_that_are_none_pass_and_a_permitted_one_counts_once() -> None:
         host.to("cpu")
         host.to(torch.float64)
         x.to(torch.float64)
+        x.to(torch.float64, copy=True)
+        x.to(torch.float64, False, True)
         x.to(x)
         x.to("cuda")
         x.cuda()

@@ -145,11 +145,23 @@ def test_it_comes_before_traces_and_alone() -> None:
         asyncguard.simulate_cuda().__enter__()
 
 
-@pytest.mark.parametrize("name", ["h200", "h100", "a100", "rtx4090", "t4"])
+PROFILES = sorted(
+    path.stem for path in (Path(profiles.__file__).parent / "profiles").glob("*.toml")
+)
+
+
+def test_the_profiles_of_the_guide_ship() -> None:
+    newer = {"b200", "gb200", "mi300x", "rtx5090", "l4"}
+    assert newer | {"h200", "h100", "a100", "rtx4090", "t4"} == set(PROFILES)
+    assert all(f'"{name}"' in (asyncguard.simulate_cuda.__doc__ or "") for name in PROFILES)
+
+
+@pytest.mark.parametrize("name", PROFILES)
 def test_profiles(name: str) -> None:
     profile = profiles.load(name)
     assert profile.name == name
-    assert profile.sources
+    assert any(source.startswith("https://") for source in profile.sources)
+    assert profile.flops["bfloat16"] <= profile.flops["float16"] <= profile.flops["int8"]
     assert profile.flops["float16"] >= profile.flops["float32"] > 0
     assert profile.memory_bandwidth > profile.pinned_bandwidth > profile.pageable_bandwidth
 
@@ -351,3 +363,19 @@ def test_the_version_of_cuda_is_that_of_the_build(monkeypatch: pytest.MonkeyPatc
         assert torch.version.cuda == "12.8"
         assert torch._C._cuda_getCompiledVersion() == 12080
     assert torch.version.cuda == "12.8"
+
+
+def test_a_thread_that_outlives_the_simulation_leaves_no_mode_to_the_others() -> None:
+    inside, over = threading.Event(), threading.Event()
+
+    def run() -> None:
+        inside.set()
+        over.wait(timeout=20)
+
+    with asyncguard.simulate_cuda():
+        thread = threading.Thread(target=run)
+        thread.start()
+        assert inside.wait(timeout=20)
+    over.set()
+    thread.join(timeout=20)
+    assert not torch.utils._python_dispatch.is_in_torch_dispatch_mode()

@@ -37,7 +37,9 @@ def limits() -> None:
         pass
     with asyncguard.limit_syncs(2, per="step", on="warn"):
         pass
-    asyncguard.limit_syncs(2, per="epoch")  # type: ignore[arg-type]
+    asyncguard.limit_syncs(2, per=3)  # type: ignore[arg-type]
+    with asyncguard.limit_syncs(2, per="token", after=2, first_only=True), asyncguard.step("token"):
+        pass
 
     @asyncguard.limit_syncs(1)
     def limited(x: int) -> str:
@@ -53,6 +55,16 @@ def steps(loader: list[bytes]) -> Iterator[int]:
     for item in asyncguard.steps(loader):
         assert_type(item, bytes)
         yield len(item)
+
+
+@asyncguard.step("request")
+def unit(x: int) -> str:
+    asyncguard.step("token")
+    asyncguard.step(3)  # type: ignore[call-overload]
+    return str(x)
+
+
+assert_type(unit(1), str)
 
 
 def simulation() -> None:

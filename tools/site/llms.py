@@ -15,8 +15,6 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
 
-from asyncguard.cli.parsing import DOCUMENTATION
-
 OPTIONAL = ("rules/", "changelog.md", "why.md")  # but the table of the rules
 TABLE = "rules/index.md"
 LONGEST = 200  # characters of what is said of a page
@@ -56,7 +54,7 @@ def _listed(items: list[object], section: str) -> Iterator[tuple[str, Page]]:
 
 def _index(config: MkDocsConfig) -> str:
     lines = [f"# {config.site_name}", "", f"> {config.site_description}", ""]
-    start = f"[For coding agents]({DOCUMENTATION}agents.md)"
+    start = "[For coding agents](agents.md)"
     lines += [f"A coding agent starts with {start}: tools by MCP, and how to work with them.", ""]
     sections: dict[str, list[str]] = {}
     for section, page in _pages:
@@ -71,7 +69,7 @@ def _index(config: MkDocsConfig) -> str:
 
 def _entry(name: str, page: Page) -> str:
     said = _summary(_texts[name])
-    return f"- [{page.title}]({DOCUMENTATION}{name})" + (f": {said}" if said else "")
+    return f"- [{page.title}]({name})" + (f": {said}" if said else "")
 
 
 def _summary(markdown: str) -> str:

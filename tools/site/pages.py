@@ -1,7 +1,7 @@
 """Pages that mkdocs makes from the program itself: rules, settings, commands, the trace's schema.
 
 A hook of mkdocs.yml. What stands in the code is not written down twice: a page is as new as the
-code that it was built from. Figures and pictures come from benchmarks/results.
+code that it was built from. Figures come from benchmarks/results; pictures.py makes the pictures.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ ROOT = Path(__file__).parent.parent.parent
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 RESULTS = ROOT / "benchmarks" / "results"
 SECONDS = re.compile(r"\[\[seconds (\w+) \| ([^\]]+)\]\]")
-LINKS = re.compile(r"\]\((?!https?://|#)(?:\./)?([^)#]+)(#[^)]*)?\)")
 
-import pictures  # noqa: E402  # beside this file, which mkdocs loads by its path
+import figures  # noqa: E402  # beside this file, which mkdocs loads by its path
 
 from asyncguard.cli import build_parser  # noqa: E402
 from asyncguard.lint.report import registry  # noqa: E402
@@ -49,18 +48,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Fill in measured times; raises KeyError for one that no result holds."""
+    """Fill in figures and measured times; raises KeyError for one that no result holds."""
     seconds = _results("chapter.json")["seconds"]
 
     def time(found: re.Match[str]) -> str:
         value: float = seconds[found[1]][found[2]]
         return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.3g} ms"
 
-    return SECONDS.sub(time, markdown)
+    return SECONDS.sub(time, figures.filled(markdown))
 
 
 def made() -> dict[str, str]:
-    """Return the pages and pictures by their names below docs/."""
+    """Return the pages by their names below docs/."""
     rules = registry.rules()
     pages = {f"rules/{rule.code}.md": rule_page(rule) for rule in rules}
     pages["rules/index.md"] = rules_page(rules)
@@ -68,19 +67,6 @@ def made() -> dict[str, str]:
     pages["reference/commands.md"] = commands_page()
     pages["reference/trace.md"] = trace_page()
     pages["changelog.md"] = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    pages["limits.md"] = limits_page()
-    seconds = _results("chapter.json")["seconds"]
-    runs = {"a wait after each": "chapter_each.json", "one wait": "chapter_one.json"}
-    pages |= {
-        "pictures/enqueue.svg": pictures.bars(
-            "Ten products of 1000 x 1000 matrices", seconds["benchmark_mxnet"]
-        ),
-        "pictures/barriers.svg": pictures.bars("Two barriers", seconds["barriers"]),
-        "pictures/timeline.svg": pictures.timelines(
-            "Six products on the reference engine",
-            {label: _results(name) for label, name in runs.items()},
-        ),
-    }
     return pages
 
 
@@ -208,15 +194,6 @@ def _properties(title: str, part: dict[str, Any]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-def limits_page() -> str:
-    """Return the README's limits; links into the repository become plain text."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"^## Limits\n(.*?)(?=^## |\Z)", readme, re.MULTILINE | re.DOTALL)
-    if found is None:
-        raise LookupError("README.md has no section 'Limits'")
-    return "# Limits\n" + LINKS.sub(r"]", found[1])
 
 
 def _results(name: str) -> Any:

@@ -45,8 +45,11 @@ def chosen(scene: Scene) -> Pattern | None:
     finding = scene.spot.finding
     known: dict[str, bool] = {}
     for pattern in patterns():
-        if pattern.speaks_of(finding.code, finding.api, finding.framework) and all(
-            holds(name, scene, known) for name in pattern.when
+        is_about = pattern.speaks_of(finding.code, finding.api, finding.framework)
+        if (
+            is_about
+            and pattern.is_for(scene.spot.code)
+            and all(holds(name, scene, known) for name in pattern.when)
         ):
             return pattern
     return None

@@ -6,18 +6,34 @@ are found once; names that are made of each other share theirs.
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import libcst as cst
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.fixes.words import words
 from asyncguard.lint.names import family
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import (
+    Scope,
+    attribute,
+    body,
+    elements,
+    indices,
+    is_for,
+    method,
+    name_of,
+    positional,
+    root,
+    targets,
+    walk,
+)
+from asyncguard.lint.syntax.tree import dotted, expressions
 
 
 class Made(NamedTuple):
@@ -47,14 +63,19 @@ _COLLECTS = frozenset({"append", "extend", "insert", "update", "add", "pop", "cl
 _TAKES = frozenset({"pop", "get"})  # an entry of a mapping, by its name
 
 
-def made_of(spot: Spot, node: ast.AST) -> Made:
-    """Return what an expression is made of, as far as plain assignments tell."""
-    return _making(spot.code, spot.scope).of(node)
+def made_of(spot: Spot, parts: Iterable[cst.CSTNode]) -> Made:
+    """Return what expressions are made of, as far as plain assignments tell."""
+    return _making(spot.code, spot.scope).of(parts)
 
 
-def computes(spot: Spot, node: ast.AST) -> bool:
-    """Whether an expression calls by itself what may do more than look at its arguments."""
-    return _making(spot.code, spot.scope).computes(node)
+def computes(spot: Spot, parts: Iterable[cst.CSTNode]) -> bool:
+    """Whether expressions call by themselves what may do more than look at its arguments."""
+    return _making(spot.code, spot.scope).computes(parts)
+
+
+def is_named(argument: cst.Arg) -> bool:
+    """Whether an argument is given by keyword, or unpacked into some."""
+    return argument.keyword is not None or argument.star == "**"
 
 
 @kept(OF_SCOPES)
@@ -66,11 +87,11 @@ def _making(code: Code, scope: Scope) -> _Making:
 def handed(scope: Scope) -> frozenset[str]:
     """Return the names that are handed to calls whose result is dropped: these may change them."""
     found: set[str] = set()
-    for part in parsed.walk(scope):
-        call = part.value if isinstance(part, ast.Expr) else None
-        if isinstance(call, ast.Call) and dotted(call.func) not in _BUILTINS:
-            found |= {given.id for given in call.args if isinstance(given, ast.Name)}
-    return frozenset(found)
+    for part in walk(scope):
+        call = part.value if isinstance(part, cst.Expr) else None
+        if isinstance(call, cst.Call) and dotted(call.func) not in _BUILTINS:
+            found.update(map(name_of, positional(call)))
+    return frozenset(found - {""})
 
 
 class _Making:
@@ -80,46 +101,46 @@ class _Making:
         self.code, self.scope = code, scope
         self._params = parameters(scope)
         self._known: dict[str, Made] = {}
-        inside = scope if isinstance(scope, ast.ClassDef) else code.around(scope, ast.ClassDef)
+        inside = scope if isinstance(scope, cst.ClassDef) else code.around(scope, cst.ClassDef)
         self._changing = _set_by_steps(code, inside) if inside is not None else frozenset()
         self._handed = handed(scope)
 
-    def of(self, node: ast.AST) -> Made:
-        """Return what an expression is made of."""
-        made, names = self._directly([node])
+    def of(self, parts: Iterable[cst.CSTNode]) -> Made:
+        """Return what expressions are made of."""
+        made, names = self._directly(parts)
         for name in names:
             if name not in self._known:
                 self._follow(name)
             made |= self._known[name] | Made(computed=name in self._handed)
         return made
 
-    def computes(self, node: ast.AST) -> bool:
-        """Whether an expression computes something, whatever its names are made of."""
-        return self._directly([node])[0].computed
+    def computes(self, parts: Iterable[cst.CSTNode]) -> bool:
+        """Whether expressions compute something, whatever their names are made of."""
+        return self._directly(parts)[0].computed
 
-    def _directly(self, nodes: Iterable[ast.AST]) -> tuple[Made, set[str]]:
+    def _directly(self, parts: Iterable[cst.CSTNode]) -> tuple[Made, set[str]]:
         """Return what expressions are made of beside names, and those names."""
         made, names = NOTHING, set()
-        pending = [*nodes]
+        pending = [*parts]
         while pending:
             part = pending.pop()
-            if isinstance(part, ast.Slice):
-                pending += (x for x in parsed.children(part) if not _asks_for_a_shape(x))
+            if isinstance(part, cst.Slice):
+                pending += (x for x in expressions(part) if not _asks_for_a_shape(x))
                 continue  # a part as long as another array, of what it is a part of
-            if isinstance(part, ast.Attribute) and part.attr in _HOST_KNOWS:
-                made |= Made(shaped=part.attr == "shape")
+            if attribute(part) in _HOST_KNOWS:
+                made |= Made(shaped=attribute(part) == "shape")
                 continue  # whatever it is of
             if self._is_named_input(part):
                 made |= Made(inputs=True)
                 continue
-            if isinstance(part, ast.Call):
+            if isinstance(part, cst.Call):
                 made |= self._of_call(part)
-            if isinstance(part, ast.Attribute) and self._is_own_or_imported(part):
+            if isinstance(part, cst.Attribute) and self._is_own_or_imported(part):
                 made |= self._of_attribute(dotted(part))
-            elif isinstance(part, ast.Name):
-                names.add(part.id)
+            elif name := name_of(part):
+                names.add(name)
             else:
-                pending += parsed.children(part)
+                pending += expressions(part)
         return made, names
 
     def _of_attribute(self, path: str) -> Made:
@@ -129,13 +150,13 @@ class _Making:
         changes = path.split(".")[1] in self._changing
         return Made(fixed=not changes, changing=changes, deep=bool(owner) and not _OPTIONS(owner))
 
-    def _of_call(self, call: ast.Call) -> Made:
+    def _of_call(self, call: cst.Call) -> Made:
         """Return what a call adds: `getattr` finds what others set, helpers compute something."""
         if dotted(call.func) == "getattr":
             return Made(deep=True)
         return Made(computed=self._computes(call))
 
-    def _computes(self, call: ast.Call) -> bool:
+    def _computes(self, call: cst.Call) -> bool:
         """Whether a call may do more than look at its arguments: a method of `self`, a helper.
 
         A helper that is named for lengths tells them from those that it is given; `self.x.to(d)`
@@ -145,21 +166,21 @@ class _Making:
         if self.code.meaning(function).partition(".")[0] in _LIBRARY or name in _BUILTINS:
             return False
         last = name.rpartition(".")[2]
-        if (call.args and _LENGTHS(last)) or (name.count(".") > 1 and _CONVERTS(last)):
+        if (positional(call) and _LENGTHS(last)) or (name.count(".") > 1 and _CONVERTS(last)):
             return False
-        return not isinstance(function, ast.Attribute) or name.startswith("self.")
+        return not isinstance(function, cst.Attribute) or name.startswith("self.")
 
-    def _is_named_input(self, node: ast.AST) -> bool:
+    def _is_named_input(self, node: cst.CSTNode) -> bool:
         """Whether an entry of a parameter is named as an input: `batch["lengths"]`."""
         owner, key = _entry(node)
-        if not isinstance(owner, ast.Name) or owner.id not in self._params:
+        if owner not in self._params:
             return False
-        name = key.value if isinstance(key, ast.Constant) else None
-        return isinstance(name, str) and bool(_INPUT(f"{owner.id}_{name}"))
+        name = nodes.constant(key)
+        return isinstance(name, str) and bool(_INPUT(f"{owner}_{name}"))
 
-    def _is_own_or_imported(self, node: ast.Attribute) -> bool:
+    def _is_own_or_imported(self, node: cst.Attribute) -> bool:
         head = dotted(node).partition(".")[0]
-        own = head == "self" and isinstance(node.value, ast.Name)
+        own = head == "self" and isinstance(node.value, cst.Name)
         return own or head in self.code.imports
 
     def _of_name(self, name: str) -> tuple[Made, set[str]]:
@@ -227,111 +248,104 @@ class _Search:
 
 
 @kept(OF_SCOPES)
-def _set_by_steps(code: Code, inside: ast.ClassDef) -> frozenset[str]:
+def _set_by_steps(code: Code, inside: cst.ClassDef) -> frozenset[str]:
     """Return the attributes that the methods of a class set, but for those that set it up."""
-    methods = [part for part in inside.body if isinstance(part, FUNCTIONS)]
+    methods = [part for part in body(inside) if isinstance(part, cst.FunctionDef)]
     return frozenset(
-        part.attr
-        for method in methods
-        if not _SETS_UP(method.name)
-        for part in parsed.walk(method)
-        if isinstance(part, ast.Attribute)
-        and (not isinstance(part.ctx, ast.Load) or _is_changed(code, part))
+        attribute(part)
+        for each in methods
+        if not _SETS_UP(each.name.value)
+        for part in walk(each)
+        if isinstance(part, cst.Attribute) and (code.is_stored(part) or _is_changed(code, part))
     )
 
 
-def _is_changed(code: Code, attribute: ast.Attribute) -> bool:
+def _is_changed(code: Code, node: cst.Attribute) -> bool:
     """Whether it is changed in place: `self.total.add_(1)`, `self.rows[i] = x`."""
-    around = code.parent(attribute)
-    if isinstance(around, ast.Subscript):
-        return around.value is attribute and not isinstance(around.ctx, ast.Load)
-    if not isinstance(around, ast.Attribute):
-        return False
-    return around.attr.endswith("_") or around.attr in _COLLECTS
+    around = code.parent(node)
+    if isinstance(around, cst.Subscript):
+        return code.is_stored(around)
+    return attribute(around).endswith("_") or attribute(around) in _COLLECTS
 
 
 @kept(OF_SCOPES)
-def _sources(scope: Scope) -> dict[str, list[ast.expr]]:
+def _sources(scope: Scope) -> dict[str, list[Any]]:
     """Return what loops and unpacking bind names to, and what is added to them in place."""
-    found: dict[str, list[ast.expr]] = {}
+    found: dict[str, list[Any]] = {}
     for node in flow.walk_own(scope):
-        targets: list[ast.expr] = []
-        if isinstance(node, ast.For | ast.comprehension):
-            targets, value = [node.target], node.iter
-        elif isinstance(node, ast.AugAssign):
-            targets, value = [node.target], node.value
-        elif isinstance(node, ast.Assign):
-            unpacked = [t for t in node.targets if not isinstance(t, ast.Name)]
-            targets, value = unpacked, node.value
-        for target in targets:
+        for target, value in _bound_otherwise(node):
             for part, source in paired(target, value):
-                for name in flow.bound(part):
+                for name in flow.named_in(part):
                     found.setdefault(name, []).append(source)
     return found
 
 
-def _asks_for_a_shape(node: ast.AST) -> bool:
-    return any(isinstance(x, ast.Attribute) and x.attr in _HOST_KNOWS for x in parsed.walk(node))
+def _bound_otherwise(node: cst.CSTNode) -> list[tuple[Any, Any]]:
+    """Return the targets of a node that are no plain assignment, with what they take."""
+    if is_for(node) or isinstance(node, cst.CompFor):
+        return [(node.target, node.iter)]
+    if isinstance(node, cst.AugAssign):
+        return [(node.target, node.value)]
+    if isinstance(node, cst.Assign):
+        return [(each, node.value) for each in targets(node) if not isinstance(each, cst.Name)]
+    return []
+
+
+def _asks_for_a_shape(node: cst.CSTNode) -> bool:
+    return any(attribute(part) in _HOST_KNOWS for part in walk(node))
 
 
 @kept(OF_SCOPES)
-def collected_in(loop: ast.AST) -> frozenset[str]:
+def collected_in(loop: cst.CSTNode) -> frozenset[str]:
     """Return the names of the lists that a loop adds to, or takes from."""
-    calls = (part.func for part in parsed.walk(loop) if isinstance(part, ast.Call))
-    methods = (part for part in calls if isinstance(part, ast.Attribute))
-    return frozenset(flow.root(part) for part in methods if part.attr in _COLLECTS)
+    return frozenset(root(part.func) for part in walk(loop) if method(part) in _COLLECTS)
 
 
 @kept(OF_SCOPES)
-def _stored(scope: Scope) -> dict[str, list[ast.expr]]:
+def _stored(scope: Scope) -> dict[str, list[Any]]:
     """Return what is written into what names hold, and where: `x[mask] = y`, `x.append(y)`."""
-    found: dict[str, list[ast.expr]] = {}
+    found: dict[str, list[Any]] = {}
     for node in flow.walk_own(scope):
-        method = node.func if isinstance(node, ast.Call) else None
-        if isinstance(method, ast.Attribute) and method.attr in _COLLECTS:
-            found.setdefault(flow.root(method), []).extend(node.args)  # type: ignore[attr-defined]
-        for target in node.targets if isinstance(node, ast.Assign) else ():
-            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-                found.setdefault(target.value.id, []).extend([node.value, target.slice])  # type: ignore[attr-defined]
+        if method(node) in _COLLECTS:
+            found.setdefault(root(node.func), []).extend(positional(node))
+        for target in targets(node) if isinstance(node, cst.Assign) else ():
+            if isinstance(target, cst.Subscript) and (name := name_of(target.value)):
+                found.setdefault(name, []).extend([node.value, *indices(target)])
     return found
 
 
-def _entry(node: ast.AST) -> tuple[ast.expr | None, ast.expr | None]:
-    """Return the owner and the key of `x["key"]`, `x.pop("key")` and `x.get("key")`."""
-    if isinstance(node, ast.Subscript):
-        return node.value, node.slice
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-        return (node.func.value, node.args[0]) if node.func.attr in _TAKES else (None, None)
-    return None, None
+def _entry(node: Any) -> tuple[str, cst.CSTNode | None]:
+    """Return the name of the owner of `x["key"]`, `x.pop("key")` or `x.get("key")`, and the key."""
+    if isinstance(node, cst.Subscript):
+        return name_of(node.value), nodes.index(node)
+    if method(node) in _TAKES and (given := positional(node)):
+        return name_of(node.func.value), given[0]
+    return "", None
 
 
-def paired(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+def paired(target: Any, value: Any) -> Iterator[tuple[Any, Any]]:
     """Yield the parts of a target with what each takes: of `zip(a, b)`, the second takes `b`."""
-    sources: Sequence[ast.expr | None] = ()
-    if isinstance(value, ast.Tuple):
-        sources = value.elts
-    elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
-        if value.func.id == "zip":
-            sources = value.args
-        elif value.func.id == "enumerate":
-            sources = (None, value.args[0]) if len(value.args) == 1 else ()
-    if not isinstance(target, ast.Tuple) or len(target.elts) != len(sources):
+    sources: Sequence[Any] = ()
+    if isinstance(value, cst.Tuple):
+        sources = elements(value)
+    elif nodes.function(value) == "zip":
+        sources = positional(value)
+    elif nodes.function(value) == "enumerate" and len(given := positional(value)) == 1:
+        sources = (None, given[0])
+    parts = elements(target)
+    if not isinstance(target, cst.Tuple) or len(parts) != len(sources):
         yield target, value
         return
-    for part, source in zip(target.elts, sources, strict=True):
+    for part, source in zip(parts, sources, strict=True):
         if source is not None:  # a counter is made of nothing
             yield from paired(part, source)
 
 
-def sources_of(scope: Scope, name: str) -> list[ast.expr]:
+def sources_of(scope: Scope, name: str) -> list[Any]:
     """Return what loops and unpacking bind a name to."""
     return _sources(scope).get(name, [])
 
 
 def parameters(scope: Scope) -> frozenset[str]:
     """Return the names of a function's parameters, `self` aside."""
-    if not isinstance(scope, (*FUNCTIONS, ast.Lambda)):
-        return frozenset()
-    taken = scope.args
-    every = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]
-    return frozenset(a.arg for a in every if a is not None) - {"self", "cls"}
+    return flow.parameters(scope) - {"self", "cls"}

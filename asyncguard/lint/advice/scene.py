@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from asyncguard.lint.fixes.code import dotted
+import libcst as cst
+
 from asyncguard.lint.fixes.spots import Spot
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax.nodes import elements, indices, positional, walk
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Finding
 
 
@@ -43,14 +44,14 @@ class Company:
                     found.setdefault(note, []).append(each)
         return self._notes[key]
 
-    def inside(self, node: ast.expr, code: str) -> bool:
-        """Whether a rule has found something within an expression."""
-        found: set[ast.AST] = self._nodes.get(code, set())
-        return any(part in found for part in parsed.walk(node))
+    def inside(self, parts: Sequence[cst.CSTNode], code: str) -> bool:
+        """Whether a rule has found something within expressions."""
+        found: set[cst.CSTNode] = self._nodes.get(code, set())
+        return any(part in found for each in parts for part in walk(each))
 
     @cached_property
-    def _nodes(self) -> dict[str, set[ast.AST]]:
-        nodes: dict[str, set[ast.AST]] = {}
+    def _nodes(self) -> dict[str, set[cst.CSTNode]]:
+        nodes: dict[str, set[cst.CSTNode]] = {}
         for spot in self._spots:
             nodes.setdefault(spot.finding.code, set()).add(spot.node)
         return nodes
@@ -79,22 +80,38 @@ class Scene(NamedTuple):
     company: Company
 
     @property
-    def read(self) -> ast.expr:
+    def read(self) -> Any:
         """What the site reads: `x` of `x.item()`, `int(x)`, `x[mask]` (the mask) and `f"{x}"`.
 
-        Where a number is expected, it is what is given: `(n, 3)` of `x.view(n, 3)`.
+        None where it reads several, those of a tuple or of `x[i, j]`: see `reads`.
         """
+        read = self._read
+        return None if isinstance(read, (list, cst.Tuple)) else read
+
+    @property
+    def reads(self) -> list[Any]:
+        """What the site reads, one by one.
+
+        Where numbers are expected, they are what is given: `n` and 3 of `x.view(n, 3)`.
+        """
+        read = self._read
+        if isinstance(read, list):
+            return read
+        return elements(read) if isinstance(read, cst.Tuple) else [read]
+
+    @property
+    def _read(self) -> Any:
         node = self.spot.node
-        if self.spot.finding.code == "ASG102" and isinstance(node, ast.Call) and len(node.args) > 1:
-            return ast.Tuple(node.args, ast.Load())
-        if isinstance(node, ast.Subscript):
-            return node.slice
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if isinstance(node, cst.Subscript):
+            found = indices(node)
+            return found if len(found) > 1 else found[0]
+        given = positional(node) if isinstance(node, cst.Call) else []
+        if self.spot.finding.code == "ASG102" and len(given) > 1:
+            return given
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
             is_function = self.spot.code.imports.get(dotted(node.func).partition(".")[0])
-            return node.args[0] if is_function and node.args else node.func.value
-        if isinstance(node, ast.Call) and node.args:
-            return node.args[0]
-        return node
+            return given[0] if is_function and given else node.func.value
+        return given[0] if given else node
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any
+
+import libcst as cst
 
 from asyncguard.lint.advice.making import made_of, parameters, sources_of
 from asyncguard.lint.advice.scene import Scene, predicate
-from asyncguard.lint.advice.values import last_name, loads
+from asyncguard.lint.advice.values import last_name, loads, place
 from asyncguard.lint.advice.where_from import loop_targets
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.families.uploads import pinned_loader
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
+from asyncguard.lint.fixes.refills import is_refilled
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.fixes.words import table, words
-from asyncguard.lint.names import family
-from asyncguard.lint.source import parsed
+from asyncguard.lint.names import family, is_in_place
+from asyncguard.lint.syntax.nodes import (
+    LISTS,
+    Scope,
+    body,
+    elements,
+    is_constant,
+    keyword,
+    method,
+    name_of,
+    positional,
+    root,
+    targets,
+    walk,
+)
+from asyncguard.lint.syntax.tree import dotted
 
 _FORWARD = family("advice.runs_a_model")
 _HOST_MADE, _OF_ARRAY = family("advice.made_on_host"), family("advice.made_of_array")
@@ -34,27 +51,37 @@ _STACKS = frozenset({"stack", "cat", "concat", "concatenate", "vstack", "hstack"
 def has_a_pinned_loader(scene: Scene) -> bool:
     """Its batches come from a loader in view that pins them."""
     node = scene.spot.node
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return False
     moved = node.func.value
-    parts = sources_of(scene.spot.scope, flow.root(moved))
+    parts = sources_of(scene.spot.scope, root(moved))
     return any(pinned_loader(scene.spot, value) for value in (moved, *parts))
+
+
+@predicate
+def is_filled_anew(scene: Scene) -> bool:
+    """It is moved from memory that is written to before a copy that does not wait is over."""
+    node = scene.spot.node
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    into = is_in_place(method(node))  # `y.copy_(x)`
+    values = positional(node)[:1] if into else [node.func.value, node]
+    return any(is_refilled(scene.spot, value) for value in values)
 
 
 @predicate
 def is_moved_by_a_loop(scene: Scene) -> bool:
     """A loop over batches moves each of them."""
-    return bool(flow.loops_around(scene.spot.code, scene.spot.node)) and bool(
-        flow.names(scene.read) & loop_targets(scene.spot)
-    )
+    moved = loop_targets(scene.spot)
+    return any(flow.names(part) & moved for part in scene.reads)
 
 
 @predicate
 def is_in_a_model(scene: Scene) -> bool:
     """It stands in a class that runs a model or a part of one."""
-    inside = scene.spot.code.around(scene.spot.node, ast.ClassDef)
-    methods = inside.body if inside is not None else []
-    return any(isinstance(part, FUNCTIONS) and _FORWARD(part.name) for part in methods)
+    inside = scene.spot.code.around(scene.spot.node, cst.ClassDef)
+    methods = body(inside) if inside is not None else []
+    return any(isinstance(x, cst.FunctionDef) and _FORWARD(x.name.value) for x in methods)
 
 
 @predicate
@@ -68,10 +95,10 @@ def is_made_by_a_factory(scene: Scene) -> bool:
 
 def _is_filled(scene: Scene) -> bool:
     """Whether a loop writes what it computes into it before it is moved: row by row."""
-    spot = scene.spot
-    line, depth = _filled(spot.code, spot.scope).get(flow.root(scene.read), (0, 0))
-    here = len(flow.loops_around(spot.code, spot.node))
-    return 0 < line < spot.node.lineno and depth > here
+    spot, code = scene.spot, scene.spot.code
+    line, depth = _filled(code, spot.scope).get(root(scene.read), (0, 0))
+    here = len(flow.loops_around(code, spot.node))
+    return 0 < line < code.line(spot.node) and depth > here
 
 
 @kept(OF_SCOPES)
@@ -79,13 +106,13 @@ def _filled(code: Code, scope: Scope) -> dict[str, tuple[int, int]]:
     """Return the first line that writes parts of a name, and how many loops are around it."""
     found: dict[str, tuple[int, int]] = {}
     for node in flow.walk_own(scope):
-        if not isinstance(node, ast.Assign) or isinstance(node.value, ast.Constant):
+        if not isinstance(node, cst.Assign) or is_constant(node.value):
             continue
-        for target in node.targets:
-            if isinstance(target, ast.Subscript):
-                place = node.lineno, len(flow.loops_around(code, node))
-                name = flow.root(target)
-                found[name] = min(found.get(name, place), place)
+        for target in targets(node):
+            if isinstance(target, cst.Subscript):
+                written = code.line(node), len(flow.loops_around(code, node))
+                name = root(target)
+                found[name] = min(found.get(name, written), written)
     return found
 
 
@@ -99,71 +126,70 @@ def is_made_of_an_array(scene: Scene) -> bool:
 def _is_of_numpy(scene: Scene) -> bool:
     """Whether a name that NumPy made is uploaded: `torch.as_tensor(x, device=d)`."""
     read, code = scene.read, scene.spot.code
-    if isinstance(read, ast.Name) and _is_asked_for_an_array(scene.spot, read.id):
+    name = name_of(read)
+    if name and _is_asked_for_an_array(scene.spot, name):
         return True
-    made = _latest(scene.spot, read.id) if isinstance(read, ast.Name) else read
-    return isinstance(made, ast.Call) and code.meaning(made.func).startswith("numpy.")
+    made = _latest(scene.spot, name) if name else read
+    return isinstance(made, cst.Call) and code.meaning(made.func).startswith("numpy.")
 
 
 def _is_asked_for_an_array(spot: Spot, name: str) -> bool:
     """Whether the branch around asks for it: `if isinstance(x, np.ndarray)`."""
-    child: ast.AST = spot.node
-    for parent in spot.code.parents(spot.node):
-        if isinstance(parent, ast.If) and child in parent.body:
+    child: cst.CSTNode = spot.node
+    for parent in spot.code.outers(spot.node):
+        if isinstance(parent, cst.If) and child in body(parent):
             asked = parent.test
-            is_question = isinstance(asked, ast.Call) and dotted(asked.func) == "isinstance"
-            if is_question and spot.code.meaning(asked.args[-1]) == "numpy.ndarray":  # type: ignore[attr-defined]
-                return flow.root(asked.args[0]) == name  # type: ignore[attr-defined]
+            given = positional(asked) if isinstance(asked, cst.Call) else []
+            is_question = bool(given) and dotted(asked.func) == "isinstance"  # type: ignore[attr-defined]
+            if is_question and spot.code.meaning(given[-1]) == "numpy.ndarray":
+                return root(given[0]) == name
         child = parent
     return False
 
 
-def _factory(scene: Scene) -> ast.Call | None:
-    read = scene.read
-    for part in read.elts if isinstance(read, ast.Tuple) else [read]:
-        if (found := _made_by(scene, part)) is not None:
-            return found
-    return None
+def _factory(scene: Scene) -> cst.Call | None:
+    made = (_made_by(scene, part) for part in scene.reads)
+    return next((found for found in made if found is not None), None)
 
 
-def _made_by(scene: Scene, value: ast.expr) -> ast.Call | None:
+def _made_by(scene: Scene, value: Any) -> cst.Call | None:
     code = scene.spot.code
     seen: set[str] = set()
     while isinstance(value, _FOLLOWED):
-        if isinstance(value, ast.Call):
-            is_torch = code.meaning(value.func).startswith("torch.")
-            placed = any(option.arg == "device" for option in value.keywords)
-            if placed or last_name(value.func) in _MOVES:
-                return None
-            if is_torch and _HOST_MADE(last_name(value.func)):
-                return value
-            value = value.args[0] if is_torch and value.args else value.func
-        elif isinstance(value, ast.Name):
-            made = _latest(scene.spot, value.id)
-            if made is None or value.id in seen:
-                return None
-            seen.add(value.id)
-            value = made
-        elif isinstance(value, ast.BinOp | ast.Compare):
-            value = value.left
-        elif isinstance(value, ast.UnaryOp):
-            value = value.operand
-        else:
-            value = value.value
+        match value:
+            case cst.Call(func=function):
+                given, is_torch = positional(value), code.meaning(function).startswith("torch.")
+                if keyword(value, "device") is not None or last_name(function) in _MOVES:
+                    return None
+                if is_torch and _HOST_MADE(last_name(function)):
+                    return value
+                value = given[0] if is_torch and given else function
+            case cst.Name(value=name):
+                made = _latest(scene.spot, name)
+                if made is None or name in seen:
+                    return None
+                seen.add(name)
+                value = made
+            case cst.BinaryOperation(left=left) | cst.Comparison(left=left):
+                value = left
+            case cst.UnaryOperation(expression=operand):
+                value = operand
+            case _:
+                value = value.value
     return None
 
 
 _MOVES = words("advice.moves_to_host")
-_FOLLOWED = (ast.Call, ast.Attribute, ast.Subscript, ast.Name, ast.BinOp, ast.Compare, ast.UnaryOp)
+_FOLLOWED = (cst.Call, cst.Attribute, cst.Subscript, cst.Name, cst.BinaryOperation,
+             cst.Comparison, cst.UnaryOperation)  # fmt: skip
 
 
-def _latest(spot: Spot, name: str) -> ast.expr | None:
+def _latest(spot: Spot, name: str) -> cst.CSTNode | None:
     """Return what a name was assigned last before the finding, in its block; or the one thing."""
     for statement in reversed(spot.body[: spot.at]):
-        if isinstance(statement, ast.Assign) and name in {
-            n for target in statement.targets for n in flow.bound(target)
-        }:
-            return statement.value if isinstance(statement.targets[0], ast.Name) else None
+        bound = targets(statement) if isinstance(statement, cst.Assign) else []
+        if any(name in flow.named_in(target) for target in bound):
+            return statement.value if isinstance(bound[0], cst.Name) else None
     made = flow.assignments(spot.scope, name)
     return made[0] if len(made) == 1 else None
 
@@ -174,29 +200,29 @@ def is_a_list_made_in_place(scene: Scene) -> bool:
     return _listed(scene) is not None
 
 
-def _listed(scene: Scene) -> ast.expr | None:
+def _listed(scene: Scene) -> cst.CSTNode | None:
     """Return `x` of `torch.tensor(x)` that is uploaded there, or by a move of the tensor."""
-    value: ast.expr | None = scene.spot.node
+    value: cst.CSTNode | None = scene.spot.node
     if not makes_of_list(value):
         value = scene.read
-        if isinstance(value, ast.Name):
-            value = _latest(scene.spot, value.id)
-        while isinstance(value, ast.Call | ast.Subscript) and not makes_of_list(value):
+        if name := name_of(value):
+            value = _latest(scene.spot, name)
+        while isinstance(value, (cst.Call, cst.Subscript)) and not makes_of_list(value):
             value = _handed_on(value)
-    return value.args[0] if isinstance(value, ast.Call) and value.args else None
+    return next(iter(positional(value)), None) if isinstance(value, cst.Call) else None
 
 
-def makes_of_list(node: ast.expr | None) -> bool:
+def makes_of_list(node: cst.CSTNode | None) -> bool:
     """Whether this is `torch.tensor(x)` or the like."""
-    return isinstance(node, ast.Call) and bool(_OF_LIST(last_name(node.func)))
+    return isinstance(node, cst.Call) and _OF_LIST(last_name(node.func))
 
 
-def _handed_on(node: ast.Call | ast.Subscript) -> ast.expr | None:
+def _handed_on(node: cst.Call | cst.Subscript) -> cst.CSTNode | None:
     """Return `x` of `x.reshape(3)` and `x[None]`."""
-    if isinstance(node, ast.Subscript):
+    if isinstance(node, cst.Subscript):
         return node.value
-    method = node.func
-    return method.value if isinstance(method, ast.Attribute) and _CONVERTS(method.attr) else None
+    moved = node.func
+    return moved.value if isinstance(moved, cst.Attribute) and _CONVERTS(method(node)) else None
 
 
 @predicate
@@ -204,8 +230,9 @@ def is_a_constant(scene: Scene) -> bool:
     """It is made of literals, and of names in capitals that the module has."""
     given, spot = _listed(scene), scene.spot
     return all(
-        isinstance(part, _LITERAL) or (isinstance(part, ast.Name) and _is_of_module(spot, part.id))
-        for part in parsed.walk(scene.read if given is None else given)
+        isinstance(part, _LITERAL) or is_constant(part) or _is_of_module(spot, name_of(part))
+        for each in (scene.reads if given is None else [given])
+        for part in walk(each)
     )
 
 
@@ -215,15 +242,15 @@ def _is_of_module(spot: Spot, name: str) -> bool:
     return name.isupper() and len(name) > 1 and not own
 
 
-_LITERAL = (ast.Constant, ast.List, ast.Tuple, ast.UnaryOp, ast.expr_context, ast.unaryop)
+_LITERAL = (cst.List, cst.Tuple, cst.Element, cst.UnaryOperation, cst.BaseUnaryOp)
 
 
 @predicate
 def is_a_list_of_a_range(scene: Scene) -> bool:
     """It uploads `list(range(n))`."""
     given = _listed(scene)
-    inner = given.args[0] if isinstance(given, ast.Call) and given.args else None
-    calls = [part.func for part in (given, inner) if isinstance(part, ast.Call)]
+    inner = positional(given)[:1] if isinstance(given, cst.Call) else []
+    calls = [part.func for part in (given, *inner) if isinstance(part, cst.Call)]
     return bool(calls) and dotted(calls[-1]) == "range"
 
 
@@ -235,53 +262,48 @@ def is_a_list_of_device_values(scene: Scene) -> bool:
     return any(_is_scalar(scene.spot, part) for part in found)
 
 
-def _elements(spot: Spot, given: ast.expr | None) -> Iterator[ast.expr]:
+def _elements(spot: Spot, given: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
     """Yield what a list holds: as it is written, or as a name collects it."""
-    if isinstance(given, ast.List | ast.Tuple):
-        yield from given.elts
-    elif isinstance(given, ast.ListComp):
+    if isinstance(given, LISTS):
+        yield from elements(given)
+    elif isinstance(given, cst.ListComp):
         yield given.elt
-    elif isinstance(given, ast.Name):
-        for value in flow.assignments(spot.scope, given.id):
-            if not isinstance(value, ast.Name):
+    elif name := name_of(given):
+        for value in flow.assignments(spot.scope, name):
+            if not name_of(value):
                 yield from _elements(spot, value)
-        yield from _appended(spot.code, spot.scope).get(given.id, ())
+        yield from _appended(spot.code, spot.scope).get(name, ())
 
 
 @kept(OF_SCOPES)
-def _appended(code: Code, scope: Scope) -> dict[str, list[ast.expr]]:
+def _appended(code: Code, scope: Scope) -> dict[str, list[cst.CSTNode]]:
     """Return what is appended to each name."""
-    found: dict[str, list[ast.expr]] = {}
+    found: dict[str, list[cst.CSTNode]] = {}
     for name, each in loads(scope).items():
         for load in each:
-            call = code.parent(code.parent(load) or load)
-            if isinstance(call, ast.Call) and last_name(call.func) == "append":
-                found.setdefault(name, []).extend(call.args)
+            call = place(code, place(code, load) or load)
+            if isinstance(call, cst.Call) and last_name(call.func) == "append":
+                found.setdefault(name, []).extend(positional(call))
     return found
 
 
-def _is_scalar(spot: Spot, node: ast.expr) -> bool:
+def _is_scalar(spot: Spot, node: cst.CSTNode) -> bool:
     """Whether an element is evidently a tensor: a reduction, or all or a part of what one gave."""
-    if isinstance(node, ast.BinOp):
+    if isinstance(node, cst.BinaryOperation):
         return _is_scalar(spot, node.left) or _is_scalar(spot, node.right)
-    whole = node.value if isinstance(node, ast.Subscript) else node
-    if isinstance(whole, ast.Name):
-        return any(
-            isinstance(value, ast.Call)
-            and isinstance(value.func, ast.Attribute)
-            and _TENSOR_ONLY(value.func.attr)
-            for value in flow.assignments(spot.scope, whole.id)
-        )
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.args:
+    if name := name_of(node.value if isinstance(node, cst.Subscript) else node):
+        made = map(method, flow.assignments(spot.scope, name))
+        return any(bool(called) and _TENSOR_ONLY(called) for called in made)
+    if not isinstance(node, cst.Call) or positional(node):
         return False
-    return node.func.attr in _REDUCING and not _is_of(spot, node.func.value, "numpy.")
+    return method(node) in _REDUCING and not _is_of(spot, node.func, "numpy.")
 
 
-def _is_of(spot: Spot, node: ast.expr, library: str) -> bool:
+def _is_of(spot: Spot, node: cst.CSTNode, library: str) -> bool:
     """Whether a name is made by a function of a library."""
-    made = flow.assignments(spot.scope, flow.root(node))
+    made = flow.assignments(spot.scope, root(node))
     return any(
-        isinstance(value, ast.Call) and spot.code.meaning(value.func).startswith(library)
+        isinstance(value, cst.Call) and spot.code.meaning(value.func).startswith(library)
         for value in made
     )
 
@@ -289,53 +311,58 @@ def _is_of(spot: Spot, node: ast.expr, library: str) -> bool:
 @predicate
 def is_a_number_for_an_operation(scene: Scene) -> bool:
     """A tensor of one number is given to an operation that takes the number: `where(m, x, t)`."""
-    given = _listed(scene)
-    if not isinstance(given, ast.BinOp | ast.Constant | ast.Attribute | ast.UnaryOp):
+    given, node = _listed(scene), scene.spot.node
+    if not isinstance(given, _NUMBERS) and not is_constant(given):
         return False
-    node = scene.spot.node
-    call = scene.spot.code.parent(node)
-    return isinstance(call, ast.Call) and node in call.args and _TAKES_NUMBERS(last_name(call.func))
+    call = scene.spot.code.outer(node)
+    if not isinstance(call, cst.Call) or node not in positional(call):
+        return False
+    return _TAKES_NUMBERS(last_name(call.func))
+
+
+_NUMBERS = (cst.BinaryOperation, cst.UnaryOperation, cst.Attribute)
 
 
 @predicate
 def is_moved_for_a_stack(scene: Scene) -> bool:
     """Each element is moved, and they are stacked then: `stack([x.to(d) for x in xs])`."""
     comprehension = scene.spot.code.parent(scene.spot.node)
-    if not isinstance(comprehension, ast.ListComp | ast.GeneratorExp):
+    if not isinstance(comprehension, (cst.ListComp, cst.GeneratorExp)):
         return False
-    call = scene.spot.code.parent(comprehension)
-    return isinstance(call, ast.Call) and last_name(call.func) in _STACKS
+    call = place(scene.spot.code, comprehension)
+    return isinstance(call, cst.Call) and last_name(call.func) in _STACKS
 
 
 @predicate
 def is_used_as_an_index(scene: Scene) -> bool:
     """It is an index that is uploaded: `x[[0, 2]]`."""
-    return isinstance(scene.spot.node, ast.Subscript)
+    return isinstance(scene.spot.node, cst.Subscript)
 
 
 @predicate
 def is_an_argument(scene: Scene) -> bool:
     """It is moved to the device, and made of arguments of its function."""
-    made = made_of(scene.spot, scene.read)
+    made = made_of(scene.spot, scene.reads)
     return made.inputs or made.others
 
 
 @predicate
 def is_computed_here(scene: Scene) -> bool:
     """Its function has made it: by a call on the spot, or before, under a name."""
-    code, read = scene.spot.code, scene.read
-    while isinstance(read, ast.Call) and isinstance(read.func, ast.Attribute):
-        if dotted(read.func).partition(".")[0] in {"self", *code.may_import}:
+    spot, read = scene.spot, scene.read
+    while isinstance(read, cst.Call) and isinstance(read.func, cst.Attribute):
+        if dotted(read.func).partition(".")[0] in {"self", *spot.code.may_import}:
             return True
         read = read.func.value
-    if isinstance(read, ast.BinOp | ast.Compare | ast.UnaryOp):
+    if isinstance(read, (cst.BinaryOperation, cst.Comparison, cst.UnaryOperation)):
         return True
-    if not isinstance(read, ast.Name):
-        return isinstance(read, ast.Call)
-    made = flow.assignments(scene.spot.scope, read.id)
-    if read.id in parameters(scene.spot.scope):
-        latest = _latest(scene.spot, read.id)
-        return isinstance(latest, ast.Call) and flow.root(latest) != read.id
-    sources = sources_of(scene.spot.scope, read.id)
-    taken = (x for x in sources if isinstance(x, ast.Call) and dotted(x.func) not in _TAKES)
-    return any(True for _ in taken) or any(value is not None for value in made)
+    name = name_of(read)
+    if not name:
+        return isinstance(read, cst.Call)
+    if name in parameters(spot.scope):
+        latest = _latest(spot, name)
+        return isinstance(latest, cst.Call) and root(latest) != name
+    sources = sources_of(spot.scope, name)
+    if any(isinstance(x, cst.Call) and dotted(x.func) not in _TAKES for x in sources):
+        return True
+    return any(value is not None for value in flow.assignments(spot.scope, name))

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from asyncguard.lint.advice.making import Made, collected_in, computes, handed, made_of, parameters
+import libcst as cst
+
+from asyncguard import catalogue
+from asyncguard.lint.advice.making import (
+    Made,
+    collected_in,
+    computes,
+    handed,
+    made_of,
+    parameters,
+)
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import condition_of, last_name
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax.nodes import (
+    COMPREHENSIONS,
+    STATEMENTS,
+    attribute,
+    bound_by,
+    index,
+    is_for,
+    name_of,
+    walk,
+)
 
 # ---- where the value comes from
 
@@ -22,7 +40,7 @@ _FORWARD, _GENERATES = family("advice.runs_a_model"), family("advice.generates")
 
 
 def _made(scene: Scene) -> Made:
-    return made_of(scene.spot, scene.read)
+    return made_of(scene.spot, scene.reads)
 
 
 @predicate
@@ -34,8 +52,9 @@ def is_made_of_inputs(scene: Scene) -> bool:
 
 def _is_generated(spot: Spot) -> bool:
     """Whether the ids that a function is given are what a model has generated so far."""
-    around = [spot.scope, spot.code.around(spot.scope, ast.ClassDef)]
-    names = [part.name for part in around if isinstance(part, (*FUNCTIONS, ast.ClassDef))]
+    around = [spot.scope, spot.code.around(spot.scope, cst.ClassDef)]
+    kinds = (cst.FunctionDef, cst.ClassDef)
+    names = [part.name.value for part in around if isinstance(part, kinds)]
     return any(map(_GENERATES, [*names, *parameters(spot.scope)]))
 
 
@@ -47,64 +66,63 @@ def is_made_of_attributes(scene: Scene) -> bool:
 
 
 @predicate
-def is_an_element_of_an_attribute(scene: Scene) -> bool:
-    """It is an element, compared maybe, of an array that `self` holds and no step changes."""
-    read = scene.read.left if isinstance(scene.read, ast.Compare) else scene.read
-    if not isinstance(read, ast.Subscript) or not isinstance(read.value, ast.Attribute):
-        return False
-    if any(isinstance(part, ast.Slice) for part in parsed.walk(read.slice)):
-        return False
-    made = made_of(scene.spot, read.value)
-    return made.fixed and not any(made._replace(fixed=False))
-
-
-@predicate
 def is_invariant_in_its_loop(scene: Scene) -> bool:
     """Nothing that it is made of changes in the innermost loop around it."""
-    spot = scene.spot
+    spot, needed = scene.spot, _needed(scene)
     around = flow.loops_around(spot.code, spot.node)
-    inside = (x for x in around if not isinstance(x, ast.For) or not _is_part(spot.node, x.iter))
+    inside = (x for x in around if not is_for(x) or spot.node not in flow.parts(x.iter))
     loop = next(inside, None)
-    if loop is None or not isinstance(loop, ast.For) or _is_in_comprehension(spot):
+    if not is_for(loop) or _is_in_comprehension(spot):
         return False
-    needed = flow.names(_needed(scene)) - set(spot.code.imports)
+    names = set[str]().union(*map(flow.names, needed)) - set(spot.code.imports)
     changed = flow.changed_in(loop) | collected_in(loop) | handed(spot.scope)
-    if not needed or needed & changed or computes(spot, scene.read):
+    if not names or names & changed or computes(spot, scene.reads):
         return False
-    return not _asks_for_state(scene) or not _made(scene).computed
+    if any(names & given for given in _given_to_kernels(spot, loop)):
+        return False
+    return not _asks_for_state(spot, needed) or not _made(scene).computed
 
 
-def _asks_for_state(scene: Scene) -> bool:
+def _given_to_kernels(spot: Spot, loop: cst.For) -> Iterator[set[str]]:
+    """Yield the names that kernels are given in a loop, which write to what they are given."""
+    framework = catalogue.load().frameworks.get(spot.finding.framework)
+    if framework is None:
+        return
+    kernels = {name.rpartition(".")[2] for name in framework.kernels}
+    launches = any(point.source is not None and point.source.launch for point in framework.sync)
+    if not kernels and not launches:
+        return
+    for call in walk(loop):
+        if isinstance(call, cst.Call):
+            launched = launches and isinstance(call.func, cst.Subscript)
+            if launched or last_name(call.func) in kernels:
+                yield flow.names(call)
+
+
+def _asks_for_state(spot: Spot, needed: Sequence[cst.CSTNode]) -> bool:
     """Whether it is an attribute of something, which its methods may change: `network.state`."""
-    code = scene.spot.code
-    parts = (part for part in parsed.walk(_needed(scene)) if isinstance(part, ast.Attribute))
-    return any(getattr(code.parent(part), "func", None) is not part for part in parts)
+    parts = (part for each in needed for part in walk(each) if isinstance(part, cst.Attribute))
+    return any(getattr(spot.code.parent(part), "func", None) is not part for part in parts)
 
 
-def _needed(scene: Scene) -> ast.AST:
+def _needed(scene: Scene) -> list[Any]:
     """Return what the values depend on: of several arguments, those that are no shapes."""
-    read = scene.read
-    if not isinstance(read, ast.Tuple):
-        return scene.spot.node
-    values = [part for part in read.elts if not _asks_for_a_shape(part)]
-    return ast.Tuple(values, ast.Load())
+    if scene.read is not None:
+        return [scene.spot.node]
+    return [part for part in scene.reads if not _asks_for_a_shape(part)]
 
 
-def _asks_for_a_shape(node: ast.AST) -> bool:
-    return any(getattr(part, "attr", "") == "shape" for part in parsed.walk(node))
-
-
-def _is_part(node: ast.AST, of: ast.AST) -> bool:
-    return any(part is node for part in parsed.walk(of))
+def _asks_for_a_shape(node: cst.CSTNode) -> bool:
+    return any(attribute(part) == "shape" for part in walk(node))
 
 
 def _is_in_comprehension(spot: Spot) -> bool:
-    return any(isinstance(p, flow.COMPREHENSIONS) for p in _within_statement(spot))
+    return any(isinstance(part, COMPREHENSIONS) for part in _within_statement(spot))
 
 
-def _within_statement(spot: Spot) -> Iterator[ast.AST]:
-    for parent in spot.code.parents(spot.node):
-        if isinstance(parent, ast.stmt):
+def _within_statement(spot: Spot) -> Iterator[cst.CSTNode]:
+    for parent in spot.code.outers(spot.node):
+        if isinstance(parent, STATEMENTS):
             return
         yield parent
 
@@ -114,19 +132,24 @@ def is_read_one_by_one(scene: Scene) -> bool:
     """It is an element, by a counter, of an array that the loop does not change."""
     loops = flow.loops_around(scene.spot.code, scene.spot.node)
     statement = condition_of(scene.spot)
-    if isinstance(statement, ast.While):
+    if isinstance(statement, cst.While):
         loops = [statement, *loops]
     if not loops:
         return False
     changed = flow.changed_in(loops[0]) | loop_targets(scene.spot)
     return any(
-        isinstance(part, ast.Subscript)
-        and isinstance(part.value, ast.Name)
-        and part.value.id not in changed
-        and not isinstance(part.slice, ast.Slice | ast.Tuple)
-        and bool(flow.names(part.slice) & changed)
-        for part in parsed.walk(scene.read)
+        isinstance(part, cst.Subscript) and _is_by_counter(part, changed)
+        for each in scene.reads
+        for part in walk(each)
     )
+
+
+def _is_by_counter(node: cst.Subscript, changed: frozenset[str]) -> bool:
+    """Whether it is an element of what does not change, by an index that does."""
+    owner, at = name_of(node.value), index(node)
+    if not owner or owner in changed or at is None or isinstance(at, cst.Tuple):
+        return False
+    return bool(flow.names(at) & changed)
 
 
 @predicate
@@ -137,23 +160,23 @@ def is_asked_for_nan(scene: Scene) -> bool:
 
 
 @kept(OF_STATEMENTS)
-def _asks_for_nan(asked: ast.AST) -> bool:
-    calls = (part for part in parsed.walk(asked) if isinstance(part, ast.Call))
+def _asks_for_nan(asked: cst.CSTNode) -> bool:
+    calls = (part for part in walk(asked) if isinstance(part, cst.Call))
     return any(_NAN(last_name(call.func)) for call in calls)
 
 
 @predicate
 def is_of_experts(scene: Scene) -> bool:
     """It stands in code that hands tokens to experts."""
-    around: list[ast.AST] = [scene.spot.statement]
-    for parent in scene.spot.code.parents(scene.spot.node):
-        if isinstance(parent, ast.For):
+    around = [scene.spot.statement]
+    for parent in scene.spot.code.enclosing(scene.spot.node):
+        if is_for(parent):
             around += (parent.target, parent.iter)
     return any(map(_names_experts, around))
 
 
 @kept(OF_STATEMENTS)
-def _names_experts(node: ast.AST) -> bool:
+def _names_experts(node: cst.CSTNode) -> bool:
     return any(map(_EXPERT, flow.names(node)))
 
 
@@ -167,12 +190,12 @@ def is_in_a_loop_of_samples(scene: Scene) -> bool:
     if _is_in_comprehension(scene.spot):
         return True
     loops = flow.loops_around(scene.spot.code, scene.spot.node)
-    return bool(loops) and not isinstance(loops[0], ast.While) and not _trains(loops[0])
+    return bool(loops) and not isinstance(loops[0], cst.While) and not _trains(loops[0])
 
 
 @kept(OF_SCOPES)
-def _trains(loop: ast.AST) -> bool:
-    calls = (part for part in parsed.walk(loop) if isinstance(part, ast.Call))
+def _trains(loop: cst.CSTNode) -> bool:
+    calls = (part for part in walk(loop) if isinstance(part, cst.Call))
     return any(_TRAINS(last_name(call.func)) for call in calls)
 
 
@@ -181,20 +204,23 @@ _TRAINS = family("advice.trains")
 
 def loop_targets(spot: Spot) -> set[str]:
     loops = flow.loops_around(spot.code, spot.node)
-    return {name for loop in loops if isinstance(loop, ast.For) for name in flow.bound(loop.target)}
+    return {name for loop in loops if is_for(loop) for name in flow.named_in(loop.target)}
 
 
 @predicate
 def is_an_argument_alone(scene: Scene) -> bool:
     """An argument of its function is copied as it came."""
-    read: ast.AST = scene.read
-    while isinstance(read, ast.Call | ast.Attribute):
-        read = read.func if isinstance(read, ast.Call) else read.value
-    if not isinstance(read, ast.Name) or read.id not in parameters(scene.spot.scope):
+    read = scene.read
+    while isinstance(read, (cst.Call, cst.Attribute)):
+        read = read.func if isinstance(read, cst.Call) else read.value
+    name = name_of(read)
+    if name not in parameters(scene.spot.scope):
         return False
     before = scene.spot.body[: scene.spot.at]
-    stores = (part for statement in before for part in parsed.walk(statement))
+    parts = (part for statement in before for part in walk(statement))
     return not any(
-        isinstance(part, ast.Name) and part.id == read.id and isinstance(part.ctx, ast.Store)
-        for part in stores
+        name_of(target) == name
+        for part in parts
+        if not isinstance(part, cst.Del)
+        for target in bound_by(part)
     )

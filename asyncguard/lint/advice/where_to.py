@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
+
+import libcst as cst
 
 from asyncguard.lint.advice.scene import Scene, predicate
 from asyncguard.lint.advice.values import (
@@ -15,10 +16,30 @@ from asyncguard.lint.advice.values import (
     uses,
 )
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, dotted
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.spots import Spot
 from asyncguard.lint.names import family
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax.nodes import (
+    COMPREHENSIONS,
+    LISTS,
+    STATEMENTS,
+    body,
+    constant,
+    elements,
+    index,
+    is_constant,
+    is_for,
+    is_text,
+    keyword,
+    method,
+    name_of,
+    operator,
+    otherwise,
+    positional,
+    targets,
+    walk,
+)
+from asyncguard.lint.syntax.tree import dotted
 
 # ---- where the value goes
 
@@ -41,9 +62,9 @@ def gives_a_size(scene: Scene) -> bool:
 
 
 def _is_size(use: Use) -> bool:
-    if isinstance(use.parent, ast.Slice):
+    if isinstance(use.parent, cst.Slice):
         return True
-    return isinstance(use.parent, ast.Call) and _SIZES(use.called)
+    return isinstance(use.parent, cst.Call) and _SIZES(use.called)
 
 
 @predicate
@@ -55,49 +76,51 @@ def is_looped_over(scene: Scene) -> bool:
 @predicate
 def is_made_into_records(scene: Scene) -> bool:
     """A loop over it keeps a dict of plain values for each element, as for JSON."""
+    code = scene.spot.code
     return _goes(
         scene,
         lambda use: (
-            (isinstance(use.parent, ast.For) and _keeps_records(use.parent))
-            or (isinstance(use.parent, ast.comprehension) and _gives_records(scene.spot.code, use))
+            (is_for(use.parent) and _keeps_records(code, use.parent))
+            or (isinstance(use.parent, cst.CompFor) and _gives_records(code, use.parent))
         ),
     )
 
 
-def _gives_records(code: Code, use: Use) -> bool:
+def _gives_records(code: Code, clause: cst.CompFor) -> bool:
     """Whether a comprehension makes a dict with named entries of each element."""
-    made = getattr(code.parent(use.parent), "elt", None)
-    return isinstance(made, ast.Dict) and all(isinstance(key, ast.Constant) for key in made.keys)
-
-
-def _keeps_records(loop: ast.For) -> bool:
-    return any(
-        _appends_a_dict(part) or _fills_in_a_record(part)
-        for statement in loop.body
-        for part in parsed.walk(statement)
+    made = getattr(code.around(clause, COMPREHENSIONS), "elt", None)
+    return isinstance(made, cst.Dict) and all(
+        isinstance(entry, cst.DictElement) and is_constant(entry.key) for entry in made.elements
     )
 
 
-def _appends_a_dict(node: ast.AST) -> bool:
+def _keeps_records(code: Code, loop: cst.For) -> bool:
+    return any(
+        _appends_a_dict(part) or _fills_in_a_record(code, part)
+        for statement in body(loop)
+        for part in walk(statement)
+    )
+
+
+def _appends_a_dict(node: cst.CSTNode) -> bool:
     """Whether this is `rows.append({...})`."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+    if not isinstance(node, cst.Call) or method(node) != "append":
         return False
-    return node.func.attr == "append" and any(isinstance(a, ast.Dict) for a in node.args)
+    return any(isinstance(argument, cst.Dict) for argument in positional(node))
 
 
-def _fills_in_a_record(node: ast.AST) -> bool:
+def _fills_in_a_record(code: Code, node: cst.CSTNode) -> bool:
     """Whether this is the target of `rows[i]["key"] = ...`."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Subscript):
+    if not isinstance(node, cst.Subscript) or not isinstance(node.value, cst.Subscript):
         return False
-    key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-    return isinstance(node.ctx, ast.Store) and isinstance(key, str)
+    return is_text(index(node)) and code.is_assigned(node)
 
 
 @predicate
 def is_added_to_an_attribute(scene: Scene) -> bool:
     """It is added to an attribute: `self.total += x.item()`."""
     statement = scene.spot.statement
-    return isinstance(statement, ast.AugAssign) and dotted(statement.target).startswith("self.")
+    return isinstance(statement, cst.AugAssign) and dotted(statement.target).startswith("self.")
 
 
 @predicate
@@ -105,11 +128,11 @@ def is_taken_by_a_host_library(scene: Scene) -> bool:
     """A function of an imported library that knows no device takes it."""
     code = scene.spot.code
     return _goes(
-        scene, lambda use: isinstance(use.parent, ast.Call) and _is_host(code, use.parent.func)
+        scene, lambda use: isinstance(use.parent, cst.Call) and _is_host(code, use.parent.func)
     )
 
 
-def _is_host(code: Code, function: ast.expr) -> bool:
+def _is_host(code: Code, function: cst.CSTNode) -> bool:
     top = code.meaning(function).partition(".")[0]
     return dotted(function).partition(".")[0] in code.may_import and _HOST_LIBRARY(top)
 
@@ -122,25 +145,25 @@ def is_fed_back(scene: Scene) -> bool:
 
 def _is_taken_next(spot: Spot, use: Use) -> bool:
     call = use.parent
-    if use.called != "append" or not isinstance(call, ast.Call):
+    if use.called != "append" or not isinstance(call, cst.Call):
         return False
     kept = dotted(call.func).rpartition(".")[0]
     return any(_is_last(spot.code.parent(load), load) for load in loads(spot.scope).get(kept, ()))
 
 
-def _is_last(node: ast.AST | None, of: ast.AST) -> bool:
+def _is_last(node: cst.CSTNode | None, of: cst.CSTNode) -> bool:
     """Whether this is `x[-1]`."""
-    last = isinstance(node, ast.Subscript) and node.value is of and node.slice
-    return isinstance(last, ast.UnaryOp) and getattr(last.operand, "value", 0) == 1
+    last = index(node) if isinstance(node, cst.Subscript) and node.value is of else None
+    return isinstance(last, cst.UnaryOperation) and constant(last.expression) == 1
 
 
 @predicate
 def asks_for_counts_alone(scene: Scene) -> bool:
     """The first of several results is dropped: `_, counts = ids.unique(return_counts=True)`."""
     statement = scene.spot.statement
-    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
-    first = target.elts[0] if isinstance(target, ast.Tuple) else None
-    return isinstance(first, ast.Name) and not loads(scene.spot.scope).get(first.id)
+    target = targets(statement)[0] if isinstance(statement, cst.Assign) else None
+    first = name_of(elements(target)[0]) if isinstance(target, cst.Tuple) else ""
+    return bool(first) and not loads(scene.spot.scope).get(first)
 
 
 @predicate
@@ -150,20 +173,26 @@ def is_an_action_for_an_environment(scene: Scene) -> bool:
 
 
 def _gives_a_tuple(code: Code, use: Use) -> bool:
-    statement = code.parent(use.parent)
-    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+    statement = code.outer(use.parent)
+    return isinstance(statement, cst.Assign) and isinstance(targets(statement)[0], cst.Tuple)
 
 
 @predicate
 def is_returned(scene: Scene) -> bool:
     """The function returns it."""
-    return _goes(scene, lambda use: isinstance(use.parent, ast.Return | ast.Yield))
+    return _goes(scene, lambda use: _is_given_out(use.parent))
+
+
+def _is_given_out(node: cst.CSTNode) -> bool:
+    """Whether this is `return x` or `yield x`."""
+    is_yield = isinstance(node, cst.Yield) and not isinstance(node.value, cst.From)
+    return is_yield or isinstance(node, cst.Return)
 
 
 @predicate
 def updates_a_metric(scene: Scene) -> bool:
     """A metric or an evaluator is given it."""
-    return _goes(scene, lambda use: isinstance(use.parent, ast.Call) and _UPDATES(use.called))
+    return _goes(scene, lambda use: isinstance(use.parent, cst.Call) and _UPDATES(use.called))
 
 
 @predicate
@@ -173,11 +202,14 @@ def is_compared(scene: Scene) -> bool:
 
 
 def _is_decided(use: Use) -> bool:
-    if isinstance(use.parent, ast.If | ast.While | ast.IfExp):
+    if isinstance(use.parent, _CONDITIONAL):
         return use.parent.test is use.child
-    if not isinstance(use.parent, ast.Compare):
+    if not isinstance(use.parent, cst.Comparison):
         return False
-    return not isinstance(use.parent.ops[0], ast.Is | ast.IsNot)
+    return operator(use.parent) not in (cst.Is, cst.IsNot)
+
+
+_CONDITIONAL = (cst.If, cst.While, cst.IfExp)
 
 
 @predicate
@@ -187,12 +219,12 @@ def chooses_a_branch(scene: Scene) -> bool:
     return _goes(scene, lambda use: _is_decided(use) and _is_in_a_test(code, use.child))
 
 
-def _is_in_a_test(code: Code, node: ast.AST) -> bool:
+def _is_in_a_test(code: Code, node: cst.CSTNode) -> bool:
     """Whether an expression is a part of a condition."""
-    for parent in code.parents(node):
-        if isinstance(parent, ast.If | ast.While | ast.IfExp):
+    for parent in code.outers(node):
+        if isinstance(parent, _CONDITIONAL):
             return parent.test is node
-        if isinstance(parent, ast.stmt):
+        if isinstance(parent, STATEMENTS):
             return False
         node = parent
     return False
@@ -202,69 +234,64 @@ def _is_in_a_test(code: Code, node: ast.AST) -> bool:
 def is_compared_by_a_builtin(scene: Scene) -> bool:
     """Python's own `max` or `min` compares device values."""
     node = scene.spot.node
-    return isinstance(node, ast.Call) and dotted(node.func) in ("max", "min")
+    return isinstance(node, cst.Call) and dotted(node.func) in ("max", "min")
 
 
 @predicate
 def is_in_a_check(scene: Scene) -> bool:
     """It is the condition of an assertion, a check, or an `if` that only raises."""
-    return isinstance(condition_of(scene.spot), ast.Assert) or _is_checked(scene) or _raises(scene)
+    return isinstance(condition_of(scene.spot), cst.Assert) or _is_checked(scene) or _raises(scene)
 
 
 @predicate
 def is_in_the_message_of_a_check(scene: Scene) -> bool:
     """It is formatted into the message that a call of a check is given, needed or not."""
     code, node = scene.spot.code, scene.spot.node
-    for parent in code.parents(node):
-        if isinstance(parent, ast.stmt):
+    for parent in code.outers(node):
+        if isinstance(parent, (*STATEMENTS, cst.Lambda)):
             return False
-        if isinstance(parent, ast.Lambda):
-            return False
-        if isinstance(parent, ast.Call) and _CHECKS(last_name(parent.func)):
-            return not any(node is part for part in parsed.walk(parent.args[0]))
+        if isinstance(parent, cst.Call) and _CHECKS(last_name(parent.func)):
+            return not any(node in flow.parts(asked) for asked in positional(parent)[:1])
     return False
 
 
 def _is_checked(scene: Scene) -> bool:
-    return _goes(scene, lambda use: isinstance(use.parent, ast.Call) and _CHECKS(use.called))
+    return _goes(scene, lambda use: isinstance(use.parent, cst.Call) and _CHECKS(use.called))
 
 
 def _raises(scene: Scene) -> bool:
     """Whether it is the condition of an `if` that only raises, and may prepare the message."""
     statement = condition_of(scene.spot)
-    if not isinstance(statement, ast.If) or statement.orelse:
+    if not isinstance(statement, cst.If) or otherwise(statement):
         return False
-    *before, last = statement.body
-    is_message = all(isinstance(part, ast.Assign | ast.Expr) for part in before)
-    return is_message and isinstance(last, ast.Raise)
+    *before, last = body(statement)
+    is_message = all(isinstance(part, (cst.Assign, cst.Expr)) for part in before)
+    return is_message and isinstance(last, cst.Raise)
 
 
 @predicate
 def leaves_the_loop(scene: Scene) -> bool:
     """A loop goes on, or is left, by it."""
     statement = condition_of(scene.spot)
-    if isinstance(statement, ast.While):
+    if isinstance(statement, cst.While):
         return True
-    ends = (ast.Break, ast.Return)
-    bodies = statement.body if isinstance(statement, ast.If) else []
     loops = flow.loops_around(scene.spot.code, scene.spot.node)
-    if not loops or not bodies or _is_written_down(loops[0]):
+    if not isinstance(statement, cst.If) or not loops or _is_written_down(loops[0]):
         return False
-    return isinstance(bodies[-1], ends)
+    return isinstance(body(statement)[-1], (cst.Break, cst.Return))
 
 
-def _is_written_down(loop: ast.AST) -> bool:
+def _is_written_down(loop: cst.CSTNode) -> bool:
     """Whether a loop goes over a few things that the program names: `for f in [first, second]`."""
-    return isinstance(loop, ast.For) and isinstance(loop.iter, ast.List | ast.Tuple)
+    return isinstance(loop, cst.For) and isinstance(loop.iter, LISTS)
 
 
 @predicate
 def asks_whether_there_is_any(scene: Scene) -> bool:
     """The condition asks whether a mask has a true element, or counts them."""
     statement = condition_of(scene.spot)
-    return isinstance(statement, ast.If) and any(
-        isinstance(part, ast.Call) and _ANY(last_name(part.func))
-        for part in parsed.walk(statement.test)
+    return isinstance(statement, cst.If) and any(
+        isinstance(part, cst.Call) and _ANY(last_name(part.func)) for part in walk(statement.test)
     )
 
 
@@ -272,28 +299,22 @@ def asks_whether_there_is_any(scene: Scene) -> bool:
 def assigns_in_its_branch(scene: Scene) -> bool:
     """The branch that it decides on only assigns tensors, which a `where` could choose."""
     statement = condition_of(scene.spot)
-    if not isinstance(statement, ast.If):
-        return isinstance(scene.spot.code.parent(scene.spot.node), ast.IfExp)
-    kinds = (ast.Assign, ast.AugAssign)
-    return all(isinstance(part, kinds) for part in (*statement.body, *statement.orelse))
+    if not isinstance(statement, cst.If):
+        return isinstance(scene.spot.code.parent(scene.spot.node), cst.IfExp)
+    kinds = (cst.Assign, cst.AugAssign)
+    return all(isinstance(part, kinds) for part in (*body(statement), *otherwise(statement)))
 
 
 @predicate
 def is_sent(scene: Scene) -> bool:
     """Someone else is handed it as it comes: a streamer, a callback, a queue."""
-    return _goes(scene, lambda use: isinstance(use.parent, ast.Call) and _SENDS(use.called))
+    return _goes(scene, lambda use: isinstance(use.parent, cst.Call) and _SENDS(use.called))
 
 
 @predicate
 def updates_an_average(scene: Scene) -> bool:
     """A meter is given it, with a weight maybe: `losses.update(loss.item(), n)`."""
-    return _goes(scene, _is_metered)
-
-
-def _is_metered(use: Use) -> bool:
-    call = use.parent
-    method = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-    return method and _METERS(use.called)
+    return _goes(scene, lambda use: bool(method(use.parent)) and _METERS(use.called))
 
 
 @predicate
@@ -307,21 +328,20 @@ def scales_a_loss(scene: Scene) -> bool:
 
 
 def _scales(use: Use) -> bool:
-    if isinstance(use.parent, ast.Call):
-        return bool(_LOSS(use.called))
-    return isinstance(use.parent, ast.BinOp) and isinstance(use.parent.op, _SCALING)
+    if isinstance(use.parent, cst.Call):
+        return _LOSS(use.called)
+    scaling = isinstance(use.parent, cst.BinaryOperation)
+    return scaling and isinstance(use.parent.operator, _SCALING)
 
 
-_SCALING = (ast.Mult, ast.Div, ast.Pow)
-
-
-_STORES = (ast.Assign, ast.AnnAssign)
+_SCALING = (cst.Multiply, cst.Divide, cst.Power)
+_STORES = (cst.Assign, cst.AnnAssign)
 
 
 @predicate
 def is_only_counted(scene: Scene) -> bool:
     """Of what is selected only the number of elements is asked for."""
-    taken = (ast.For, ast.comprehension, ast.Subscript)
+    taken = (cst.For, cst.CompFor, cst.Subscript)
     found = [*uses(scene.spot)]
     ends = [use for use in found if not hands_on(use)]
     if any(isinstance(use.parent, taken) for use in found):
@@ -333,13 +353,13 @@ def is_only_counted(scene: Scene) -> bool:
 @predicate
 def is_looped_over_here(scene: Scene) -> bool:
     """A loop or comprehension goes over it where it is made."""
-    node = scene.spot.node
-    for parent in scene.spot.code.parents(node):
-        if isinstance(parent, ast.For | ast.comprehension):
+    node: cst.CSTNode = scene.spot.node
+    for parent in scene.spot.code.outers(node):
+        if is_for(parent) or isinstance(parent, cst.CompFor):
             return parent.iter is node
-        if isinstance(parent, ast.stmt):
+        if isinstance(parent, STATEMENTS):
             return False
-        node = parent  # type: ignore[assignment]
+        node = parent
     return False
 
 
@@ -351,30 +371,29 @@ def is_taken_at_the_first(scene: Scene) -> bool:
     if not _is_tuple_of_places(node):
         return bool(found)
     # `torch.where(mask)[0]` are all places along the first dimension
-    along_one = isinstance(scene.spot.code.parent(node), ast.Subscript)
+    along_one = isinstance(scene.spot.code.parent(node), cst.Subscript)
     return along_one and any(use.child is not node for use in found)
 
 
 def _goes_round(use: Use) -> bool:
-    return isinstance(use.parent, ast.For | ast.comprehension)
+    return isinstance(use.parent, (cst.For, cst.CompFor))
 
 
-def _is_tuple_of_places(node: ast.AST) -> bool:
+def _is_tuple_of_places(node: cst.CSTNode) -> bool:
     """Whether a call gives the places along each dimension, as a tuple."""
-    if not isinstance(node, ast.Call):
+    if not isinstance(node, cst.Call):
         return False
-    as_tuple = any(keyword.arg == "as_tuple" for keyword in node.keywords)
-    return as_tuple or last_name(node.func) == "where"
+    return keyword(node, "as_tuple") is not None or last_name(node.func) == "where"
 
 
 def _is_first(use: Use) -> bool:
     node = use.parent
-    if not isinstance(node, ast.Subscript) or node.value is not use.child:
+    if not isinstance(node, cst.Subscript) or node.value is not use.child:
         return False
-    return isinstance(node.slice, ast.Constant) and node.slice.value in (0, -1)
+    return constant(index(node)) in (0, -1)
 
 
 @predicate
 def is_stored_by_mask(scene: Scene) -> bool:
     """It is the target of an assignment: `x[mask] = y`."""
-    return isinstance(getattr(scene.spot.node, "ctx", None), ast.Store)
+    return scene.spot.code.is_assigned(scene.spot.node)

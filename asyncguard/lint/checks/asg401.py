@@ -2,8 +2,8 @@
 
 Each operation that is enqueued and not yet executed keeps its arguments and its result alive. A
 loop that reads nothing enqueues whole epochs in seconds, and memory grows until the run dies. One
-read, or one wait, per minibatch keeps Python a step ahead, which is enough. (CUDA's launch queue is
-bounded, and so is that of XLA: no finding for these.)
+read, or one wait, per minibatch keeps Python a step ahead, which is enough. (Where the launch
+queue is bounded, as CUDA's is, there is no finding.)
 
 Before:
 

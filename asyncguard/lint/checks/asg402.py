@@ -256,6 +256,8 @@ def _is_work(knowledge: Knowledge, event: Event) -> bool:
     if event.what != "work":
         return False
     framework = knowledge.frameworks[event.framework]
+    if framework.measured:
+        return False
     if type(event.node) is cst.BinaryOperation:
         product = type(event.node.operator) is cst.MatrixMultiply
         return product or framework.unbounded_queue

@@ -160,16 +160,21 @@ def attribute_asked_for(test: cst.Call) -> str:
 def fills_first(frame: Frame, node: cst.If) -> Guard | None:
     """Return the guard of `if kept is None: kept = ...`, which the first iteration runs.
 
-    Of the outermost loop in which nothing makes it `None` again.
+    Of the outermost loop in which nothing makes it `None` again. Other conditions may stand beside
+    it: `if rank == 0 and kept is None`.
     """
-    test = node.test
-    if not frame.loops or type(test) is not cst.Comparison:
+    found = (_filled_first(frame, part, node.body) for part in conjuncts(node.test))
+    return next(filter(None, found), None) if frame.loops else None
+
+
+def _filled_first(frame: Frame, test: cst.BaseExpression, body: cst.BaseSuite) -> Guard | None:
+    if type(test) is not cst.Comparison:
         return None
     target = test.comparisons[0]
     path = dotted(test.left) if type(target.operator) is cst.Is else ""
     if not path or dotted(target.comparator) != "None":
         return None
-    if path not in map(dotted, _targets(node.body)):
+    if path not in map(dotted, _targets(body)):
         return None
     first = len(frame.loops)
     while first and not _unsets(frame.loops[first - 1], path):

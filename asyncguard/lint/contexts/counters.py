@@ -15,6 +15,7 @@ from asyncguard.lint.syntax.tree import dotted, text_of, walk
 _ACCUMULATES = family("value.accumulation")
 _COUNTER = family("counter.compared")
 _EPOCH = family("counter.epoch")
+_LAST = family("counter.last")
 _RANK = family("value.rank")
 _STEP = family("counter.step")
 FIRST_STEPS = 20  # `step < 20`: a few at the start, a profiler's say
@@ -90,23 +91,40 @@ def _gives_remainder(func: cst.BaseExpression) -> bool:
 
 
 def counter_comparison(frame: Frame, test: cst.Comparison) -> Rarity:
-    """`i == last`, `step == 0`, `i < 3`: rare when one side counts the loop's iterations."""
+    """`i == last`, `i < 3`, `i >= max_steps`: rare when one side counts the loop's iterations."""
     operator, bound = test.comparisons[0].operator, test.comparisons[0].comparator
     if not _is_of_counter(frame, test, bound):
         return USUAL
-    if type(operator) is cst.Equal:
-        return RARELY_TRUE
-    if type(operator) is cst.NotEqual:
-        return RARELY_FALSE
-    if type(operator) in (cst.In, cst.NotIn):  # one of some: `step in self.save_steps`
-        asked = dotted(test.left).rpartition(".")[2]
-        some = RARELY_TRUE if _STEP(asked) or _EPOCH(asked) else USUAL
-        return some if type(operator) is cst.In else some.inverted()
-    if type(operator) in MORE and _is_period(bound):
-        return RARELY_TRUE  # so many steps later: `state["updates"] >= 1 / probability`
-    if type(operator) in (cst.LessThan, cst.LessThanEqual) and type(bound) is cst.Integer:
-        return RARELY_TRUE if int(bound.value, 0) <= FIRST_STEPS else USUAL
+    match operator:
+        case cst.Equal():
+            return RARELY_TRUE
+        case cst.NotEqual():
+            return RARELY_FALSE
+        case cst.In():
+            return RARELY_TRUE if _counts_rounds(test.left) else USUAL
+        case cst.NotIn():
+            return RARELY_FALSE if _counts_rounds(test.left) else USUAL
+        case cst.GreaterThan() | cst.GreaterThanEqual():
+            return RARELY_TRUE if _is_period(bound) or _is_last(bound) else USUAL
+        case cst.LessThan() | cst.LessThanEqual():
+            return RARELY_TRUE if _is_last(test.left) or _is_early(bound) else USUAL
     return USUAL
+
+
+def _counts_rounds(node: cst.BaseExpression) -> bool:
+    """Whether a name counts steps or epochs: some of these are asked for, `step in save_steps`."""
+    name = dotted(node).rpartition(".")[2]
+    return _STEP(name) or _EPOCH(name)
+
+
+def _is_last(node: cst.BaseExpression) -> bool:
+    """Whether a name is that of an end: `global_step >= args.max_steps`."""
+    return _LAST(dotted(node).rpartition(".")[2])
+
+
+def _is_early(node: cst.BaseExpression) -> bool:
+    """Whether a bound is the number of one of the first steps."""
+    return type(node) is cst.Integer and int(node.value, 0) <= FIRST_STEPS
 
 
 def _is_of_counter(frame: Frame, test: cst.Comparison, bound: cst.BaseExpression) -> bool:
@@ -141,6 +159,6 @@ def _entry(node: cst.BaseExpression) -> str:
 
 
 def _is_period(node: cst.BaseExpression) -> bool:
-    """Whether an expression is a number of steps by its form: `1 / probability`."""
+    """Whether a number of steps is one by its form: `state["updates"] >= 1 / probability`."""
     divides = type(node) is cst.BinaryOperation and type(node.operator) is cst.Divide
     return divides and type(node.left) is cst.Integer  # type: ignore[attr-defined]

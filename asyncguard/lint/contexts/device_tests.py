@@ -1,4 +1,4 @@
-"""Tests of where the data is: `device.type == "cuda"`, `x.device.type in ("cpu", "mps")`."""
+"""Tests of where the data is: `device.type == "cuda"`, `x.device.type in ("cpu", "meta")`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _SEVERAL = (cst.List, cst.Tuple, cst.Set)
 def of_place(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     """Answer for a test of the device: what is done on one of another type is rare.
 
-    `device.type == "cpu"`, `x.device.type not in ("cuda", "npu")`, `x.is_cuda`; or of an argument
-    that says otherwise by default: `mode == "cpu"`.
+    `device.type == "cpu"`, `x.device.type not in ("cuda", "hip")`, `x.is_cuda`; or of an argument
+    that says otherwise by default: `mode == "cpu"`. A file that imports the package of another
+    device runs on that one too.
     """
     if type(test) is cst.Attribute:
         return _of_attribute(frame, test)
@@ -37,9 +38,11 @@ def of_place(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     if not words or not _names_place(frame, test.left):
         return None
     asks_if = type(target.operator) in _ASKS_IF
-    if load().language.other_devices.issuperset(words):
+    others = load().language.other_devices - frame.analysis.devices
+    if others.issuperset(words):
         return RARELY_TRUE if asks_if else RARELY_FALSE
-    if not any(map(_is_accelerator, words)) or _is_of_host_array(frame, test.left):
+    own = load().devices - others
+    if own.isdisjoint(words) or _is_of_host_array(frame, test.left):
         return None
     return RARELY_FALSE if asks_if else RARELY_TRUE
 
@@ -51,11 +54,6 @@ def _of_attribute(frame: Frame, test: cst.Attribute) -> Rarity | None:
         return None
     owner = frame.lookup(dotted(test.value))
     return answer if owner is not None and owner.kind == DEVICE else None
-
-
-def _is_accelerator(word: str) -> bool:
-    """Whether a type of device is one that this is about: `"cuda"`."""
-    return word in load().devices and word not in load().language.other_devices
 
 
 def _words(node: cst.BaseExpression) -> Sequence[str]:

@@ -12,13 +12,15 @@ from typing import Any, NamedTuple, Protocol
 
 import libcst as cst
 
-from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts.nesting import Nesting
 from asyncguard.lint.contexts.options import NOTHING, Asked
 from asyncguard.lint.contexts.variables import Round, Variables
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.copies import NOTHING as NO_COPIES
+from asyncguard.lint.domain.copies import InFlight, Race
 from asyncguard.lint.domain.definitions import (
     ByName,
+    ByPassing,
     ClassInfo,
     Edge,
     Event,
@@ -26,13 +28,12 @@ from asyncguard.lint.domain.definitions import (
     Module,
     Site,
     Summary,
-    function_of,
 )
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
-from asyncguard.lint.domain.handed import ANYTHING, Handed
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.loops import Guard, LoopRecord
-from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Provenance, Reason
+from asyncguard.lint.domain.reasons import Provenance, Reason
+from asyncguard.lint.domain.regions import Region
 from asyncguard.lint.domain.values import (
     CLASS,
     CONTAINER,
@@ -40,21 +41,16 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     INSTANCE,
-    MODEL,
     SYMBOL,
-    UNKNOWN,
     UNKNOWN_VALUE,
     Value,
     settled,
     without_params,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.evidence.items import of_place
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.model import Device, Loop, SyncKind
 
-# What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
-_OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
 MAX_DEPTH = 60  # of expressions and statements; deeper code is not followed
 
 
@@ -79,10 +75,14 @@ class Frame:
     edges: list[Edge] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     compiles: set[FunctionInfo] = field(default_factory=set)  # hands them to a compiler
-    passed: set[tuple[str, FunctionInfo]] = field(default_factory=set)  # functions, as parameters
+    enters: set[tuple[FunctionInfo, Region]] = field(default_factory=set)  # makes graphs of them
+    passed: set[ByPassing] = field(default_factory=set)
     moved: set[tuple[int, str, str]] = field(default_factory=set)  # parts of its parameters
     added: dict[tuple[int, str], Value] = field(default_factory=dict)  # to its parameters, by key
     named: dict[ByName, int] = field(default_factory=dict)  # with the line of the first
+    left: InFlight = NO_COPIES  # the copies in flight wherever it returns
+    waits: bool = False  # it may wait for copies
+    races: list[Race] = field(default_factory=list)
     depth: int = 0
     findings: int = 0  # branches open that hang on a device value: what they print is news
     omitted: Dependence = INDEPENDENT  # parameters that have been left out here
@@ -106,6 +106,7 @@ class Frame:
         """Keep the variables alone."""
         for noted in (self.sites, self.reads, self.edges, self.events, self.returns, self.yields):
             noted.clear()
+        self.races.clear()
 
     # ---- variables
 
@@ -195,110 +196,6 @@ class Frame:
             has_steps = known.steps.methods or known.steps.functions
             self.nest.enqueues(Work.NONE if has_steps else Work.RUNS_MODEL)
 
-    # ---- sites
-
-    def site(
-        self,
-        point: SyncPoint,
-        node: cst.CSTNode,
-        value: Value,
-        *,
-        sink: bool = False,
-        whole: bool = False,
-        via: Site | None = None,
-        subject: cst.CSTNode | None = None,
-    ) -> None:
-        """Note that `node` waits, because `value` is on the device."""
-        if point.kind == SyncKind.UPLOAD:
-            self.nest.enqueues(Work.NONE)  # what is moved there is worked on
-        if self.speculative or not self.analysis.waits(point.framework):
-            return
-        if self._has_no_value(point, sink=sink):
-            return
-        limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
-        site = Site(
-            point,
-            node,
-            self.function,
-            self.nest.context_of(point.kind, news=self.findings > 0),
-            value.why,
-            value.doubt,
-            min(value.confidence, limit),
-            sink,
-            whole,
-            via,
-            subject,
-            tuple(self.loops),
-            self.statement,
-            tuple(self.blocks),
-            value.params | self.omitted,
-            value.role,
-            self.nest.why_repeated(),
-            if_handed=value.kind == UNKNOWN,
-            standing=frozenset()
-            if via
-            else of_place(point, node, subject, self.function) | self.nest.items,
-        )
-        if site.params:
-            self.reads.append(site)
-        if value.kind != UNKNOWN:
-            self.sites.append(site)
-
-    def _has_no_value(self, point: SyncPoint, *, sink: bool) -> bool:
-        """Whether what is read is a node of a graph, of which this asks for no value."""
-        asks = sink or point.kind in _OF_SYMBOLS or bool(point.source and point.source.protocols)
-        return asks and point.framework in self.analysis.symbolic
-
-    def event(
-        self, what: str, node: cst.CSTNode, framework: str = "", callee: FunctionInfo | None = None
-    ) -> None:
-        """Note something else that rules ask about."""
-        if not self.speculative:
-            loops, blocks = tuple(self.loops), tuple(self.blocks)
-            self.events.append(Event(what, node, framework, callee, loops, blocks))
-
-    def call(self, callee: FunctionInfo | None) -> Edge | None:
-        """Note a call of a function whose body is at hand."""
-        if callee is None or self.speculative:
-            return None
-        conditions = len(self.nest.asked.shapes)
-        why, context = self.nest.why_repeated(), self.nest.context()
-        self.edges.append(Edge(callee, context, self.line(), why, conditions=conditions))
-        return self.edges[-1]
-
-    def note_escape(self, value: Value) -> None:
-        """Note a function that is handed on: it is called about as often, by whoever has it."""
-        info = function_of(value) if value.kind == FUNCTION else None
-        if info is not None and type(info.node) is not cst.Lambda:
-            self.call(info)
-            self.analysis.summary_for(info)
-            own, name = self.function.cls, info.name
-            if own is not None and own.lookup(name) is info:
-                self.call_by_name(f"{own.name}.{name}")  # a subclass may have its own
-
-    def call_by_name(self, name: str, handed: Handed = ANYTHING) -> None:
-        """Note a call of a method or function that may be any of that name: no model's own."""
-        tables = self.analysis.knowledge.model_methods
-        own = any(tables[f].get(name) == MODEL for f in self.analysis.frameworks)
-        if not self.speculative and not own:
-            self.named.setdefault((name, self.nest.context(), handed), self.line())
-
-    def parameter_called(self, index: int) -> str:
-        """Return the name in all of the program of a parameter; a lambda has its function's."""
-        frame: Frame = self
-        while type(frame.function.node) is cst.Lambda and frame.parent is not None:
-            frame = frame.parent
-        known = frame.function.parameters
-        return frame.function.parameter_name(known[index].name) if 0 <= index < len(known) else ""
-
-    def passes(self, info: FunctionInfo, bound: Mapping[int, Value]) -> None:
-        """Note the functions that a call passes: where a parameter is called, they may be meant."""
-        for index, value in bound.items():
-            given = function_of(value) if value.kind == FUNCTION else None
-            if given is not None and type(given.node) is not cst.Lambda and not self.speculative:
-                name = info.parameters[index].name
-                self.passed.add((info.parameter_name(name), given))
-
     def guarded(
         self,
         guard: Guard | None,
@@ -384,6 +281,10 @@ class Host(Module, Protocol):
     def frame(self) -> Frame: ...
     @property
     def device(self) -> Device: ...
+    @property
+    def devices(self) -> frozenset[str]: ...
+    @property
+    def sends_freely(self) -> bool: ...
     @property
     def is_alone(self) -> bool: ...
     @property

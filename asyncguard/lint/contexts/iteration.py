@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.domain.copies import Memory
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.values import (
@@ -91,9 +92,10 @@ def batch(frame: Frame, loader: Value) -> Value:
     known = frame.analysis.knowledge.frameworks.get(loader.framework)
     if known is not None and "loader" not in known.types and "loader" not in known.returns:
         return derived(loader, HOST_ARRAY, "numpy")  # it has none: someone else's
-    if known is not None and known.asynchronous_cpu:
+    if known is not None and (known.asynchronous_cpu or known.on_device):
         return derived(loader, DEVICE, loader.framework)
-    return derived(loader, HOST_ARRAY, loader.framework, Role.BATCH)
+    made = derived(loader, HOST_ARRAY, loader.framework, Role.BATCH)
+    return made._replace(ref=loader.ref) if isinstance(loader.ref, Memory) else made
 
 
 def placed_batch(loader: Value) -> Value:

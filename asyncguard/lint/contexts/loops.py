@@ -29,6 +29,7 @@ _ACCUMULATES = family("value.accumulation")
 _BATCH = family("value.batch")
 _BATCHES = family("value.batches")
 _ITEM = family("counter.batch")
+_LOADER = family("loop.loader")
 
 
 # What one step trains side by side.
@@ -41,13 +42,14 @@ def for_record(frame: Frame, node: cst.For, iterable: Value) -> LoopRecord:
     counted = _iterated_names(node.iter)
     names = targets | counted
     epochs = any(map(_EPOCH, names)) and not _within_epochs(node.iter, targets)
+    loaders = any(map(_LOADER, targets))  # each is gone over from its first batch to its last
     origin = source_of(iterable)
     return LoopRecord(
         node,
         targets,
         line=frame.line(),
-        shape=_shape(frame, origin, targets)._replace(
-            names_epochs=epochs,
+        shape=(LoopShape() if loaders else _shape(frame, origin, targets))._replace(
+            names_epochs=epochs or loaders,
             names_batches=names_batches(node.iter),
             names_steps=_names_steps(node.iter, iterable, names),
             counts=_counts(node.iter, iterable),

@@ -15,6 +15,7 @@ from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.reasons import Reason
+from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.model import Loop, SyncKind
@@ -37,6 +38,7 @@ class Nesting:
     loops: list[LoopRecord] = field(default_factory=list)
     guards: list[Guard] = field(default_factory=list)
     asked: Asked = NOTHING  # by the conditions around
+    capturing: Graphs = NO_GRAPHS  # what a call has begun, which another one ends
     work: Work = Work.NONE  # outside its own loops
 
     # ---- contexts
@@ -50,29 +52,35 @@ class Nesting:
         """Return how often the current place executes within its function, and if guarded."""
         index = self._repeating()
         if index < 0:
-            return Context(Loop.NONE, self._guarded(0), self.asked.switches)
+            return Context(Loop.NONE, self._guarded(0), self.asked.switches, self.graphs)
         loop = self.loops[index].kind
         guarded = self._guarded(index + 1 if loop == Loop.STEP else 0)
-        return Context(loop, guarded, self.asked.switches)
+        return Context(loop, guarded, self.asked.switches, self.graphs)
 
     def context_of(self, kind: SyncKind, *, news: bool) -> Context:
         """Return how often a wait of a kind happens here; `news`: text is printed rarely."""
         context = self.context()
-        loop, guarded, switches = context
+        loop, guarded, switches, graphs = context
         if kind == SyncKind.TEXT:
-            return Context(loop, guarded or news, switches)
+            return Context(loop, guarded or news, switches, graphs)
         if kind != SyncKind.BARRIER or self._is_aside:
             return context
         if loop == Loop.NONE and any(_only_enqueues(record) for record in self.loops):
             loop = Loop.STEP  # whatever it loops over, each iteration enqueues work and waits
         measured = _BENCH(self.path) or _BENCH(self.function.name)
-        return Context(loop, guarded or measured, switches)
+        return Context(loop, guarded or measured, switches, graphs)
 
     @property
     def items(self) -> frozenset[str]:
         """Return what the conditions and loops around the current place are, as evidence."""
         shapes = self.asked.shapes
         return shapes | {f"loops.{min(len(self.loops), 2)}", f"conditions.{min(len(shapes), 3)}"}
+
+    @property
+    def graphs(self) -> Graphs:
+        """Return which graphs the current place is part of."""
+        asked = self.asked.graphs
+        return asked if self.capturing is NO_GRAPHS else self.capturing | asked
 
     def why_repeated(self) -> Reason | None:
         """Return why the current place is repeated within its function, if it is."""

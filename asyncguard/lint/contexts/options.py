@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 import libcst as cst
 
+from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs
 from asyncguard.lint.names import family
+from asyncguard.lint.names.words import MAX_NAMES
 from asyncguard.lint.source.switches import NOT
 from asyncguard.lint.syntax.tree import dotted
 
@@ -15,28 +20,78 @@ class Asked(NamedTuple):
     """What holds where some conditions came out as they did.
 
     `switches` are the names of options that are on, or `NOT` on; `shapes` say how the conditions
-    are written, as items of evidence: `if.option`, `else.none`.
+    are written, as items of evidence: `if.option`, `else.none`. `graphs`: which this is part of.
     """
 
     switches: frozenset[str] = frozenset()
     shapes: frozenset[str] = frozenset()
+    graphs: Graphs = NO_GRAPHS
 
     def __or__(self, other: Asked) -> Asked:
-        return Asked(self.switches | other.switches, self.shapes | other.shapes)
+        graphs = self.graphs if other.graphs is NO_GRAPHS else self.graphs | other.graphs
+        return Asked(self.switches | other.switches, self.shapes | other.shapes, graphs)
 
 
 NOTHING = Asked()
+Held = Mapping[str, cst.BaseExpression]
 
 
-def asked_by(test: cst.BaseExpression, holds: bool) -> Asked:
-    """Return what a test has asked where it comes out so."""
+def asked_by(test: cst.BaseExpression, holds: bool, held: Held = MappingProxyType({})) -> Asked:
+    """Return what a test has asked where it comes out so.
+
+    held: the conditions that variables hold, of which it may name some.
+    """
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
-        return asked_by(test.expression, not holds)
+        return asked_by(test.expression, not holds, held)
     if type(test) is cst.BooleanOperation:
-        both = asked_by(test.left, holds) | asked_by(test.right, holds)
+        both = asked_by(test.left, holds, held) | asked_by(test.right, holds, held)
         return both if (type(test.operator) is cst.And) == holds else Asked(shapes=both.shapes)
     shape = frozenset({f"{'if' if holds else 'else'}.{_shape(test)}"})
-    return Asked(_switches(test, holds), shape)
+    condition = held.get(dotted(test)) if held else None
+    graphs = asked_by(condition, holds).graphs if condition is not None else NO_GRAPHS
+    return Asked(_switches(test, holds), shape, graphs | _outside(test, holds))
+
+
+def _outside(test: cst.BaseExpression, holds: bool) -> Graphs:
+    """Return what a place is no part of where a question for that is denied.
+
+    Or is no part of, as a rule: what is done for arrays of one size alone, as whatever makes a
+    graph asks for the sizes once, and follows one branch.
+    """
+    if type(test) is cst.Comparison and _is_of_one_size(test, holds):
+        return Graphs(outside=frozenset(_GRAPHS))
+    if holds:
+        return NO_GRAPHS
+    name = dotted(test.func if type(test) is cst.Call else test)
+    return _denied(name.rpartition(".")[2]) if name else NO_GRAPHS
+
+
+def _is_of_one_size(test: cst.Comparison, holds: bool) -> bool:
+    """Whether a size is this one: `x.size(0) == 1`, or not another: `x.shape[0] != 1`."""
+    bound = test.comparisons[0]
+    same = cst.Equal if holds else cst.NotEqual
+    return type(bound.operator) is same and (_is_size(test.left) or _is_size(bound.comparator))
+
+
+def _is_size(node: cst.BaseExpression) -> bool:
+    if type(node) is cst.Subscript:
+        return dotted(node.value).endswith(".shape")
+    return type(node) is cst.Call and dotted(node.func).rpartition(".")[2] in _SIZES
+
+
+_SIZES = frozenset({"size", "numel", "nelement"})
+
+
+@lru_cache(MAX_NAMES)
+def _denied(name: str) -> Graphs:
+    denied = frozenset(asked for asked, holds in _GRAPHS.items() if holds(name))
+    return Graphs(outside=denied) if denied else NO_GRAPHS
+
+
+_GRAPHS = {
+    "capture": family("function.asks_capture"),
+    "compiler": family("function.asks_compiler"),
+}
 
 
 def _switches(test: cst.BaseExpression, holds: bool) -> frozenset[str]:
@@ -63,6 +118,13 @@ def _named(option: cst.BaseExpression) -> frozenset[str]:
 _ABOVE, _AT = (cst.GreaterThan, cst.NotEqual), (cst.Equal, cst.LessThanEqual)
 _TRAINING = family("state.training")
 _OPTIONS = family("value.options")
+
+
+def is_option(node: cst.BaseExpression) -> bool:
+    """Whether this is one of several options: `args.steps`."""
+    return type(node) is cst.Attribute and bool(_OPTIONS(dotted(node.value)))
+
+
 _TYPES = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type"})
 
 

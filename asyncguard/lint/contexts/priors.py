@@ -34,15 +34,16 @@ def _in_words(kind: str) -> str:
 def prior_for(frame: Frame, path: str, *, named: bool = True) -> Value:
     """Return what usage and, if `named`, names say about a path of unknown value."""
     found = _usage(frame, path)
-    if found and found[0] == DEVICE and is_called(frame, path):
-        found = None
-    if found:
+    if found and not (found[0] == DEVICE and is_called(frame, path)):
         text = f"the methods called on `{path}` are those of {_in_words(found[0])}"
         why = frame.reason(Provenance.USAGE, text)
         role = Role.UNPLACED if found[0] == DEVICE else Role.NONE
         return Value(found[0], found[1], why, role)
-    if not named:
-        return UNKNOWN_VALUE
+    return _told_by_name(frame, path) if named else UNKNOWN_VALUE
+
+
+def _told_by_name(frame: Frame, path: str) -> Value:
+    """Return what a path holds by its name."""
     owner, _, last = path.rpartition(".")
     if owner and _OPTIONS(owner):
         return UNKNOWN_VALUE

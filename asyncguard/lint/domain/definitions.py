@@ -13,35 +13,22 @@ from typing import NamedTuple, Protocol
 import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.domain.copies import NOTHING, InFlight, Race
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.handed import Handed, Signature
 from asyncguard.lint.domain.hints import Hints
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.loops import LoopRecord
 from asyncguard.lint.domain.outlined import Outlined
+from asyncguard.lint.domain.parameters import Parameter, parameters_of
 from asyncguard.lint.domain.reasons import Reason
+from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs, Region
 from asyncguard.lint.domain.values import UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import docstring, dotted
 from asyncguard.lint.syntax.unit import NO_TREE, Place, Unit
 from asyncguard.model import Loop
-
-# A script, or what tries something out: it is no training step, though it may run one.
-
-
-class Parameter(NamedTuple):
-    """One parameter of a function; `stars` is 0, 1 (`*args`) or 2 (`**kwargs`)."""
-
-    name: str
-    annotation: cst.BaseExpression | None
-    default: cst.BaseExpression | None
-    stars: int = 0
-
-    @property
-    def may_be_none(self) -> bool:
-        """Whether a call that leaves it out means None."""
-        return self.default is not None and dotted(self.default) == "None"
 
 
 class Module(Protocol):
@@ -168,6 +155,8 @@ class FunctionInfo:
     given: dict[str, Value] | None = None  # what it assigns to them, if it was run for that
     noted: dict[str, Value] | None = None  # likewise, as its last run for its sites noted it
     compiled: bool = False  # traced by a compiler: nothing in it waits at run time
+    regions: tuple[Region, ...] = ()  # that its decorators make of it
+    placed_for: frozenset[str] = frozenset()  # frameworks whose default device a caller has set
     is_static: bool = False
     takes_class: bool = False  # a class method: its first parameter is the class
     unit: Unit | None = None  # the tree that `node` is part of
@@ -198,6 +187,13 @@ class FunctionInfo:
             signature = getattr(self.node, "params", None)
             self._parameters = parameters_of(signature) if signature is not None else ()
         return self._parameters
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """The names of what it takes; an outlined one is not given its tree for them."""
+        if self.outlined is not None:
+            return self.outlined.parameters
+        return tuple(parameter.name for parameter in self.parameters)
 
     @property
     def place(self) -> tuple[str, str, int]:
@@ -256,38 +252,13 @@ class FunctionInfo:
     @property
     def has_self(self) -> bool:
         """Whether the first parameter is the instance."""
-        takes = (
-            bool(self.outlined.parameters) if self.outlined is not None else bool(self.parameters)
-        )
-        return self.cls is not None and not self.is_static and takes
+        return self.cls is not None and not self.is_static and bool(self.parameter_names)
 
 
 def function_of(value: Value) -> FunctionInfo:
     """Return the function that a value is."""
     assert isinstance(value.ref, FunctionInfo)
     return value.ref
-
-
-def parameters_of(node: cst.Parameters) -> tuple[Parameter, ...]:
-    """Return a signature's parameters, in order."""
-    found = [
-        Parameter(p.name.value, p.annotation.annotation if p.annotation else None, p.default)
-        for p in (*node.posonly_params, *node.params)
-    ]
-    if type(node.star_arg) is cst.Param:
-        found.append(_starred(node.star_arg, 1))
-    found += [
-        Parameter(p.name.value, p.annotation.annotation if p.annotation else None, p.default)
-        for p in node.kwonly_params
-    ]
-    if node.star_kwarg:
-        found.append(_starred(node.star_kwarg, 2))
-    return tuple(found)
-
-
-def _starred(param: cst.Param, stars: int) -> Parameter:
-    annotation = param.annotation.annotation if param.annotation else None
-    return Parameter(param.name.value, annotation, None, stars)
 
 
 @dataclass(eq=False, slots=True)
@@ -318,6 +289,15 @@ class Site:
     place: Place | None = None  # where it stands, once its tree is gone
     if_handed: bool = False  # it reads an argument of unknown kind: only where callers hand one
     standing: frozenset[str] = frozenset()  # items of evidence that the place itself shows
+    held: str = ""  # why a copy blocks that was told not to
+    how: str = ""  # the statement or builtin that asks: "assert", "max"
+
+    @property
+    def graphs(self) -> Graphs:
+        """Which graphs it is part of, as a call of its function sees it."""
+        kept_out = {region.asks for region in self.function.regions if region.disabled}
+        around = Graphs(outside=frozenset(kept_out)) if kept_out else NO_GRAPHS
+        return around | self.context.graphs
 
     @property
     def compared(self) -> bool:
@@ -374,9 +354,11 @@ class Edge:
     hot: Reason | None = None  # why it is repeated within its caller
     handed: Dependence = INDEPENDENT  # as `Dependence.is_ruled_out_by` asks for it
     conditions: int = 0  # around it, within its caller
+    handed_on: frozenset[tuple[int, int]] = frozenset()  # parameters of the caller, as those of it
 
 
 ByName = tuple[str, Context, Handed]  # a call of which only the callee's name is known
+ByPassing = tuple[str, FunctionInfo, Context, int]  # a function, by what it is passed, and where
 
 
 class Summary(NamedTuple):
@@ -390,15 +372,19 @@ class Summary(NamedTuple):
     named: tuple[tuple[ByName, int], ...] = ()  # each with the line of the first such call
     work: Work = Work.NONE
     compiles: tuple[FunctionInfo, ...] = ()  # functions that it hands to a compiler
+    enters: frozenset[tuple[FunctionInfo, Region]] = frozenset()  # and what it makes of others
     moved: frozenset[tuple[int, str, str]] = frozenset()  # parameters, parts of them, frameworks
     added: tuple[tuple[int, str, Value], ...] = ()  # parameters, keys, and what is put there
-    passed: frozenset[tuple[str, FunctionInfo]] = frozenset()  # functions, as these parameters
+    passed: frozenset[ByPassing] = frozenset()
+    copies: InFlight = NOTHING  # when it returns
+    waits: bool = False  # it may wait for copies, of whoever started them
+    races: tuple[Race, ...] = ()
 
     def without_trees(self) -> Summary:
         """Return it for callers; the rules have done with it."""
         drop_trees({*self.sites, *self.reads})
         bare = (e._replace(node=NO_TREE, loops=(), blocks=()) for e in self.events)
-        return self._replace(events=tuple(bare))
+        return self._replace(events=tuple(bare), races=())
 
 
 EMPTY = Summary()

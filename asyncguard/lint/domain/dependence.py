@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, reduce
-from operator import or_
+from operator import and_, or_
 from typing import NamedTuple
 
 
@@ -46,6 +46,17 @@ class Dependence(NamedTuple):
             return other
         return Dependence(*map(or_, self, other))
 
+    def __and__(self, other: Dependence) -> Dependence:
+        """Return what two calls rule out alike, of what they hand."""
+        both = Dependence(*map(and_, self, other))
+        return both._replace(when_host=self.when_host | other.when_host)
+
+    def renamed(self, positions: Iterable[tuple[int, int]]) -> Dependence:
+        """Return it for a function that is handed these parameters, as other ones."""
+        if self is INDEPENDENT or not positions:
+            return INDEPENDENT
+        return Dependence(*(frozenset([b for a, b in positions if a in field]) for field in self))
+
     def is_given_by(self, handed: Dependence) -> bool:
         """Whether a call hands a parameter that this depends on being left out."""
         made = not self.when_omitted.isdisjoint(handed.when_omitted)
@@ -55,6 +66,13 @@ class Dependence(NamedTuple):
     def where(self) -> Dependence:
         """That of code which only calls reach that leave out what this asks them to."""
         return Dependence(where_omitted=self.when_omitted) if self.when_omitted else self
+
+    @property
+    def options(self) -> Dependence:
+        """That on parameters which turn something on or off, alone."""
+        return Dependence(
+            when_true=self.when_true, when_false=self.when_false, when_given=self.when_given
+        )
 
     @property
     def only(self) -> int:

@@ -9,6 +9,7 @@ import enum
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs
 from asyncguard.model import Loop
 
 
@@ -31,18 +32,21 @@ OF_LOOP: Mapping[Loop, Hotness] = {
 class Context(NamedTuple):
     """How often a place is run when its function is; `guarded`: a condition makes that rare.
 
-    `switches` are names of options that it is run for: where one is off, it is not.
+    `switches` are names of options that it is run for: where one is off, it is not. `graphs`: which
+    the place is part of, as far as its function tells.
     """
 
     loop: Loop = Loop.NONE
     guarded: bool = False
     switches: frozenset[str] = frozenset()
+    graphs: Graphs = NO_GRAPHS
 
     def decided(self, off: Collection[str]) -> Context:
         """Return it where these options are off."""
         if not self.switches:
             return self
-        return Context(self.loop, self.guarded or not self.switches.isdisjoint(off))
+        guarded = self.guarded or not self.switches.isdisjoint(off)
+        return Context(self.loop, guarded, graphs=self.graphs)
 
     def within(self, entered: Hotness) -> Context:
         """Return how often the place is run in a program that enters its function that often."""

@@ -10,6 +10,7 @@ blocks on that path, whatever it is on the other. What the other path knew remai
 
 from __future__ import annotations
 
+from asyncguard.lint.domain.copies import InFlight, Memory
 from asyncguard.lint.domain.definitions import ClassInfo, classes_of, function_of
 from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.reasons import HIGH, Doubt, weaker
@@ -81,7 +82,9 @@ def _above(kept: Value, lost: Value) -> Value:
         doubt |= Doubt.HOST_PATH
     exact = kept.kind == CONTAINER or kept.kind in _CALLED
     items = kept.items if exact else _join_parts(kept.items, _parts(lost))
-    return kept._replace(doubt=doubt, params=kept.params | lost.params, items=items)
+    of_memory = isinstance(kept.ref, Memory) and lost.kind == UNKNOWN  # that may be pinned
+    ref = None if of_memory else kept.ref
+    return kept._replace(doubt=doubt, params=kept.params | lost.params, items=items, ref=ref)
 
 
 def _is_surely_plain(value: Value) -> bool:
@@ -202,10 +205,18 @@ def _join_fields(left: Value, right: Value) -> Value:
         element,
         items,
         left.fields.merged(right.fields, join),
-        left.ref if left.ref == right.ref else _common_classes(left, right),
+        left.ref if left.ref == right.ref else _common_ref(left, right),
         left.doubt | right.doubt,
         left.params | right.params,
     )
+
+
+def _common_ref(left: Value, right: Value) -> object:
+    """Return what two values of one kind refer to, as far as that is the same."""
+    for joined in (Memory, InFlight):
+        if isinstance(left.ref, joined) and isinstance(right.ref, joined):
+            return left.ref.joined(right.ref)  # type: ignore[arg-type]
+    return _common_classes(left, right)
 
 
 def _common_classes(left: Value, right: Value) -> tuple[ClassInfo, ...] | None:

@@ -12,6 +12,7 @@ import enum
 from functools import lru_cache
 from typing import NamedTuple
 
+from asyncguard.lint.domain.copies import Layout, Memory
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.reasons import CERTAIN, STRENGTH, Doubt, Reason, strength, weaker
@@ -34,9 +35,11 @@ INSTANCES = "instances"  # of one of several such classes, or of one and somethi
 SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from
 ARRAYS = frozenset({DEVICE, HOST_ARRAY})
 ONE_NUMBER = "number"  # the name of an array without dimensions: what reduces a whole array gives
+MAY_BE_NUMBER = "number or array"  # of one in host memory: what it was made of does not say
 NUMBERS = frozenset({"int", "float"})  # of a value on the host, by its declaration
 
 
+@enum.unique
 class Role(enum.IntEnum):
     """What a value is for, or what sets it apart; most have none."""
 
@@ -63,7 +66,9 @@ class Role(enum.IntEnum):
     NO_ARRAY = 21  # a test found that it is none
     PLACED = 22  # a loader whose batches are on the device already
     GIVEN = 23  # an argument that is returned as it was handed: it is for what that is
+    SET = 25  # a container that is known to be a set
     ENTRY = 24  # of a dict declared to hold arrays, which may hold a list of them as well
+    SETTLED = 26  # a device value that was waited for: reading it does not wait
 
 
 class Place(enum.IntEnum):
@@ -153,7 +158,10 @@ def literal(value: str | int | float | bool) -> Value:
 def part_of(value: Value) -> Value:
     """Return a part of an array, or all of it in another shape: it is a mask where that is one."""
     role = value.role if value.role in _OF_PARTS else Role.NONE
-    return value._replace(role=role, name="", literal=None, items=None)
+    ref = value.ref
+    if isinstance(ref, Memory):
+        ref = ref._replace(layout=Layout.UNKNOWN, part=None)
+    return value._replace(role=role, name="", literal=None, items=None, ref=ref)
 
 
 _OF_PARTS = frozenset({Role.MASK, Role.INDICES, Role.UNPLACED, Role.NAME_INFERRED})

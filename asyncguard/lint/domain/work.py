@@ -105,11 +105,18 @@ def _in_parts(shape: LoopShape, work: int) -> bool:
     return bool(shape.batches == LOW and work & Work.CONTAINS_BATCHES and not work & Work.GRADIENTS)
 
 
+def _generates_for_batches(shape: LoopShape, work: int) -> bool:
+    """Whether it goes over what is named after batches, and runs no training for each."""
+    runs = work & Work.CONTAINS_RUNS and not work & Work.CONTAINS_TRAINING
+    return bool(shape.names_batches and runs)
+
+
 TABLE = (
     Row("it steps an environment", lambda shape, work: work & Work.STEPS_ENVIRONMENT, Loop.STEP),
     Row("it goes round once", lambda shape, work: shape.once, Loop.NONE),
     Row("it cuts what it goes over into batches", _in_parts, Loop.EPOCH),
     Row("it trains, or goes over batches", _runs_steps, Loop.STEP),
+    Row("it generates for each of its batches", _generates_for_batches, Loop.STEP),
     Row("it contains steps", lambda shape, work: work & Work.CONTAINS_STEPS, Loop.EPOCH),
     Row("it names epochs", lambda shape, work: shape.names_epochs, Loop.EPOCH),
     Row(

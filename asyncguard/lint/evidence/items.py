@@ -5,15 +5,17 @@ An item says what is the case and judges nothing; it is worth what `rules/eviden
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.domain.copies import MAYBE
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, Site
 from asyncguard.lint.domain.reasons import Doubt
 from asyncguard.lint.domain.values import CALLABLE, SYMBOL, Role, Value
-from asyncguard.lint.evidence.weights import ENTRY
+from asyncguard.lint.evidence.values import of_value
+from asyncguard.lint.evidence.weights import ENTRY, MAY_BE_LITTLE
 from asyncguard.lint.names import family
 from asyncguard.lint.names.families import Predicate
 from asyncguard.lint.syntax.tree import dotted
@@ -44,13 +46,30 @@ def of_site(site: Site) -> tuple[str, ...]:
 
 
 def of_place(
-    point: SyncPoint, node: cst.CSTNode, subject: cst.CSTNode | None, function: FunctionInfo
+    point: SyncPoint,
+    node: cst.CSTNode,
+    subject: cst.CSTNode | None,
+    function: FunctionInfo,
+    imported: Callable[[str], bool],
 ) -> frozenset[str]:
-    """Return what the place itself shows, while its tree is at hand."""
-    found = {*_of_subject(subject), *_of_function(function)}
+    """Return what the place itself shows, while its tree is at hand.
+
+    imported: whether a name stands there for a module, or for what one holds.
+    """
+    found = {*_of_subject(subject), *of_value(subject, imported), *_of_function(function)}
     if point.kind == SyncKind.UPLOAD and type(node) is cst.Call:
         found.update(_of_destination(node, function))
     return frozenset(found)
+
+
+def how_it_asks(node: cst.CSTNode, statement: cst.CSTNode | None) -> str:
+    """Name the builtin, method or statement that asks for a value: "max", "assert"; "": another."""
+    if type(node) is cst.Call and type(node.func) is cst.Name:
+        return node.func.value
+    if type(node) is cst.Call and type(node.func) is cst.Attribute:
+        return node.func.attr.value
+    plain = type(statement) is cst.Assert and type(statement.msg) in (type(None), cst.SimpleString)
+    return "assert" if plain else ""
 
 
 def _of_value(site: Site) -> Iterator[str]:
@@ -65,6 +84,8 @@ def _of_value(site: Site) -> Iterator[str]:
     why = "by_name_of_call" if site.if_handed else site.why.kind.name.lower()
     yield f"value.{why}"
     yield f"{site.point.kind.value}.{why}"
+    if site.held == MAYBE:
+        yield MAY_BE_LITTLE
     if site.doubt:
         yield "doubt.any"
     for doubt in Doubt:

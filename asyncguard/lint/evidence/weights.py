@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from asyncguard import prepared
 from asyncguard.catalogue import EVIDENCE, CatalogueError, rules_directory
 from asyncguard.lint.domain.explained import PLACE
+from asyncguard.lint.labels import IN_GRAPHS
 from asyncguard.model import Confidence, Finding
 
 ENTRY = "entry."  # before the most that the catalogue lets the linter claim for an API
+MAY_BE_LITTLE = "copy.may_be_little"  # so that it does not wait; a capture fails all the same
 
 
 class Table(NamedTuple):
@@ -58,10 +60,12 @@ def weighed(finding: Finding, *more: str) -> Finding:
     if not finding.evidence:
         return finding
     evidence = tuple(sorted({*finding.evidence, *_of_way(finding), *more}))
-    found = round(probability(evidence), 3)
+    waits = finding.code in IN_GRAPHS or not says_hot(evidence)  # whatever runs once fails once
+    found = round(weights().waits.probability(evidence) if waits else probability(evidence), 3)
     words = in_words(found)
-    if f"{ENTRY}{Confidence.LOW.value}" in evidence:
-        words = Confidence.LOW  # the catalogue reports it on request alone
+    unsized = MAY_BE_LITTLE in evidence and finding.code not in IN_GRAPHS
+    if unsized or f"{ENTRY}{Confidence.LOW.value}" in evidence:
+        words = Confidence.LOW  # on request alone
     return replace(finding, evidence=evidence, probability=found, confidence=words)
 
 

@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, Scope, dotted
-from asyncguard.lint.fixes.kept import OF_SCOPES, kept
-from asyncguard.lint.source import parsed
+import libcst as cst
 
-_LISTS = (ast.Tuple, ast.List)
-_NUMBER = ast.Constant(0)
+from asyncguard.lint.fixes import flow
+from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import LISTS, Expression, Scope, is_name
+from asyncguard.lint.syntax.tree import expressions
+
+_NUMBER = cst.Integer("0")
 
 
 class Binding(NamedTuple):
     """A variable, and what it is bound to: a value, elements `taken` from it, in a list or not.
 
+    The value of `x += y` is that statement: it stands for the operation.
     `value` is None where it is anything: of a parameter, which may have an `annotation`, of `with`,
     `except`, `import`, `match` and definitions.
     """
 
     name: str
-    value: ast.expr | None
+    value: Expression | cst.AugAssign | None
     taken: int = 0
     is_listed: bool = False
-    annotation: ast.expr | None = None
+    annotation: Expression | None = None
 
 
 @kept(OF_SCOPES)
 def own_names(scope: Scope) -> frozenset[str]:
     """Return the names that a function is given or binds, or that a module or class binds."""
-    body = scope.body if isinstance(scope.body, list) else [scope.body]
+    body = [scope.body] if isinstance(scope, cst.Lambda) else nodes.body(scope)
     return flow.parameters(scope).union(*map(flow.bound, body)) - declared(scope)
 
 
@@ -43,70 +46,74 @@ def declared(scope: Scope) -> frozenset[str]:
 
 
 @kept(OF_SCOPES)
-def rebound_elsewhere(tree: ast.AST) -> frozenset[str]:
+def rebound_elsewhere(tree: cst.CSTNode) -> frozenset[str]:
     """Return the names that anything in a piece of code declares as `global` or `nonlocal`."""
-    return _declared(parsed.walk(tree))
+    return _declared(nodes.walk(tree))
 
 
-def _declared(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    found = (node for node in nodes if isinstance(node, (ast.Global, ast.Nonlocal)))
-    return frozenset(name for node in found for name in node.names)
+def _declared(parts: Iterable[cst.CSTNode]) -> frozenset[str]:
+    return frozenset(name for part in parts for name in nodes.declared(part))
 
 
 @kept(OF_SCOPES)
 def bindings(code: Code, scope: Scope) -> tuple[Binding, ...]:
     """Return all bindings of the variables of a scope."""
     found = [Binding(name, None) for name in own_names(scope) & rebound_elsewhere(scope)]
-    if isinstance(scope, (*FUNCTIONS, ast.Lambda)):
-        found += _parameters(scope.args)
-    plain: set[ast.AST] = set()
+    found += _parameters(scope)
+    plain: set[cst.CSTNode] = set()
     for node in flow.walk_own(scope):
-        for binding, target in of_node(code, node):
+        for binding, target in of_node(node):
             found.append(binding)
             plain.add(target)
     return (*found, *_unclear(scope, plain))
 
 
-def _parameters(arguments: ast.arguments) -> Iterator[Binding]:
-    for part in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        yield Binding(part.arg, None, annotation=part.annotation)
-    for rest in (arguments.vararg, arguments.kwarg):
-        if rest is not None:
-            yield Binding(rest.arg, None)
+def _parameters(scope: Scope) -> Iterator[Binding]:
+    for part in nodes.parameters(scope):
+        told = part.annotation.annotation if part.annotation is not None else None
+        yield Binding(part.name.value, None, annotation=None if part.star else told)
 
 
-def _unclear(scope: Scope, plain: set[ast.AST]) -> Iterator[Binding]:
+def _unclear(scope: Scope, plain: set[cst.CSTNode]) -> Iterator[Binding]:
     """Yield the names that anything else binds: `with`, `except`, `import`, `match`, `def`."""
     for node in flow.walk_own(scope):
-        if isinstance(node, ast.Name):
-            if isinstance(node.ctx, ast.Store) and node not in plain:
-                yield Binding(node.id, None)
-            continue
-        inner = parsed.children(node)
-        named = [c for c in inner if isinstance(c, (*FUNCTIONS, ast.ClassDef))]
-        yield from (Binding(definition.name, None) for definition in named)
-        if not isinstance(node, (ast.expr, *FUNCTIONS, ast.ClassDef)):
-            of_inner = set().union(*map(flow.bound, inner), {d.name for d in named})
-            yield from (Binding(name, None) for name in flow.bound(node) - of_inner)
+        if not isinstance(node, cst.Del):
+            for target in nodes.bound_by(node):
+                if is_name(target) and target not in plain:
+                    yield Binding(target.value, None)  # type: ignore[attr-defined]
+        yield from (Binding(name, None) for name in nodes.named_otherwise(node))
+        yield from (Binding(name, None) for name in _defined(expressions(node)))
 
 
-Bound = tuple[Binding, ast.Name]
+def _defined(statements: Iterable[cst.CSTNode]) -> frozenset[str]:
+    """Return the names of the functions and classes among some statements."""
+    defined = (part for part in statements if isinstance(part, _DEFINITIONS))
+    return frozenset(part.name.value for part in defined)
 
 
-def of_node(code: Code, node: ast.AST) -> Iterator[Bound]:
+_DEFINITIONS = (cst.FunctionDef, cst.ClassDef)
+Bound = tuple[Binding, cst.Name]
+
+
+def of_node(node: cst.CSTNode) -> Iterator[Bound]:
     """Yield what a single node binds to known values, each with its target."""
-    if isinstance(node, ast.Assign):
-        for target in node.targets:
-            yield from _paired(target, node.value)
-    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-        yield from _into(node.target, node.value)
-    elif isinstance(node, ast.AugAssign):
-        yield from _into(node.target, _operation(code, node))
-    elif isinstance(node, (ast.For, ast.comprehension)):
-        yield from _elements(code, node.target, node.iter)
+    match node:
+        case cst.Assign(targets=targets, value=value):
+            for each in targets:
+                yield from _paired(each.target, value)
+        case cst.AnnAssign(target=target, value=value) | cst.NamedExpr(target=target, value=value):
+            if value is not None:
+                yield from _into(target, value)
+        case cst.AugAssign(target=target):
+            yield from _into(target, node)
+        case (
+            cst.For(target=target, iter=source, asynchronous=None)
+            | cst.CompFor(target=target, iter=source)
+        ):
+            yield from _elements(target, source)
 
 
-def _paired(target: ast.expr, value: ast.expr) -> Iterator[Bound]:
+def _paired(target: Expression, value: Expression) -> Iterator[Bound]:
     """Yield what an assignment binds, of tuples of one length each part on its own."""
     pairs = pairs_of(target, value)
     if pairs is None:
@@ -116,47 +123,36 @@ def _paired(target: ast.expr, value: ast.expr) -> Iterator[Bound]:
             yield from _paired(one, other)
 
 
-def pairs_of(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]] | None:
+def pairs_of(target: Expression, value: Expression) -> list[tuple[Expression, Expression]] | None:
     """Return the parts of `a, b = c, d`; None where target and value are not so alike."""
-    if not isinstance(target, _LISTS) or not isinstance(value, _LISTS):
+    if not isinstance(target, LISTS) or not isinstance(value, LISTS):
         return None
-    if any(isinstance(part, ast.Starred) for part in (*target.elts, *value.elts)):
+    left, right = nodes.elements(target), nodes.elements(value)
+    if any(isinstance(part, cst.StarredElement) for part in (*left, *right)):
         return None
-    same = len(target.elts) == len(value.elts)
-    return [*zip(target.elts, value.elts, strict=True)] if same else None
+    return [*zip(left, right, strict=True)] if len(left) == len(right) else None
 
 
-def _elements(code: Code, target: ast.expr, source: ast.expr) -> Iterator[Bound]:
+def _elements(target: Expression, source: Expression) -> Iterator[Bound]:
     """Yield what a loop binds: through `enumerate` and `zip`, each target on its own."""
-    parts = target.elts if isinstance(target, ast.Tuple) else []
-    name = dotted(source.func) if isinstance(source, ast.Call) else ""
-    given = source.args if isinstance(source, ast.Call) else []
+    parts = nodes.elements(target) if isinstance(target, cst.Tuple) else []
+    name = nodes.function(source)
+    given = nodes.positional(source) if isinstance(source, cst.Call) else []
     if name == "enumerate" and len(parts) == 2 and given:
         yield from _into(parts[0], _NUMBER)
-        yield from _elements(code, parts[1], given[0])
+        yield from _elements(parts[1], given[0])
     elif name == "zip" and len(parts) == len(given) > 0:
         for one, other in zip(parts, given, strict=True):
-            yield from _elements(code, one, other)
+            yield from _elements(one, other)
     else:
         yield from _into(target, source, 1)
 
 
-def _into(target: ast.expr, value: ast.expr, taken: int = 0) -> Iterator[Bound]:
-    if isinstance(target, ast.Name):
-        yield Binding(target.id, value, taken), target
-    elif isinstance(target, _LISTS):
-        for part in target.elts:
+def _into(target: Expression, value: Expression | cst.AugAssign, taken: int = 0) -> Iterator[Bound]:
+    if isinstance(target, LISTS):
+        for part in nodes.elements(target):
             yield from _into(part, value, taken + 1)
-    elif isinstance(target, ast.Starred) and isinstance(target.value, ast.Name):
-        yield Binding(target.value.id, value, taken, is_listed=True), target.value
-
-
-def _operation(code: Code, node: ast.AugAssign) -> ast.expr:
-    """Return what `x += y` computes, as an expression."""
-    left: ast.expr = node.target
-    if isinstance(left, ast.Name):
-        left = ast.copy_location(ast.Name(left.id, ast.Load()), left)
-    operation = ast.copy_location(ast.BinOp(left, node.op, node.value), node)
-    code.adopt(operation, node)
-    code.adopt(left, node)
-    return operation
+    elif isinstance(target, cst.StarredElement) and isinstance(target.value, cst.Name):
+        yield Binding(target.value.value, value, taken, is_listed=True), target.value
+    elif isinstance(target, cst.Name):
+        yield Binding(target.value, value, taken), target

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ast
+import libcst as cst
 
 from asyncguard.lint.fixes import bindings, flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
-from asyncguard.lint.fixes.kept import OF_SCOPES, kept
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.words import table, words
+from asyncguard.lint.names import is_in_place
+from asyncguard.lint.syntax.nodes import name_of
+from asyncguard.lint.syntax.tree import dotted
 
 SEVERAL = words("sort.several")
 SHARED = words("sort.shared")
@@ -30,7 +32,7 @@ KNOWN_BUILTINS = TO_PLAIN | TO_LIST | {"print", "range", "enumerate", "zip", "ma
                                          "any", "all"}  # fmt: skip
 
 
-def library_name(code: Code, function: ast.AST) -> str:
+def library_name(code: Code, function: cst.CSTNode) -> str:
     """Return the full name of what a module-level import gives; "" where it is anything else."""
     name = dotted(function)
     head = name.partition(".")[0]
@@ -39,13 +41,12 @@ def library_name(code: Code, function: ast.AST) -> str:
     return code.meaning(function)
 
 
-def builtin_name(code: Code, function: ast.AST) -> str:
+def builtin_name(code: Code, function: cst.CSTNode) -> str:
     """Return the name of a builtin; "" where the file may give the name another meaning."""
-    if not isinstance(function, ast.Name) or function.id in code.may_import:
+    name = name_of(function)
+    if not name or name in code.may_import:
         return ""
-    if function.id in _defined(code.tree) or _is_rebound(code, function, function.id):
-        return ""
-    return function.id
+    return "" if name in flow.defined(code.tree) or _is_rebound(code, function, name) else name
 
 
 def is_of_libraries(meaning: str) -> bool:
@@ -58,26 +59,16 @@ def is_plain_function(meaning: str) -> bool:
     return meaning in _PLAIN_FUNCTIONS
 
 
-def _is_rebound(code: Code, node: ast.AST, name: str) -> bool:
-    around = (p for p in code.parents(node) if isinstance(p, (*FUNCTIONS, ast.Lambda)))
+def _is_rebound(code: Code, node: cst.CSTNode, name: str) -> bool:
+    around = (p for p in code.scopes(node) if not isinstance(p, cst.ClassDef))
     return any(name in bindings.own_names(scope) for scope in around) or bool(
         flow.assignments(code.tree, name) or name in bindings.rebound_elsewhere(code.tree)
     )
 
 
-@kept(OF_SCOPES)
-def _defined(tree: ast.Module) -> frozenset[str]:
-    return frozenset(s.name for s in tree.body if isinstance(s, (*FUNCTIONS, ast.ClassDef)))
-
-
 def is_listed(name: str) -> bool:
     """Whether a function or method of arrays is known by its name."""
     return name in _LISTED or is_in_place(name)
-
-
-def is_in_place(name: str) -> bool:
-    """Whether a function or method of arrays changes what it is called on, by its name."""
-    return name.endswith("_") and not name.endswith("__")
 
 
 _LISTED = FRESH | SHARED | SEVERAL | PLAIN_METHODS | {"tolist"}

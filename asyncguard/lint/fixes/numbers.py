@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-import ast
 import math
 
+import libcst as cst
+
 from asyncguard.lint.fixes import libraries, sorts
-from asyncguard.lint.fixes.code import Code, same
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.host import is_counter
 from asyncguard.lint.fixes.words import words
+from asyncguard.lint.syntax.nodes import (
+    Expression,
+    attribute,
+    constant,
+    index,
+    is_constant,
+    is_name,
+    method,
+    positional,
+    same,
+)
 
 _DEPTH = 5
 _MOST_FLOAT = 3.4028234e38  # beyond it `full` raises where `tensor` gives infinity
@@ -22,45 +34,47 @@ _NARROW = frozenset(
 )
 
 
-def fits(code: Code, node: ast.expr, dtype: ast.expr | None = None) -> bool:
+def fits(code: Code, node: Expression, dtype: Expression | None = None) -> bool:
     """Whether `full` makes the same of a number as `tensor` does, of type `dtype` if that is told.
 
     Both differ in what they do with floats beyond 32 bits and integers beyond 64.
     """
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return fits(code, node.operand, dtype)
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Call):
-        return _is_limit(code, node, node.value, dtype)
+    match node:
+        case cst.UnaryOperation(operator=cst.Minus(), expression=operand):
+            return fits(code, operand, dtype)
+        case cst.Attribute(value=cst.Call() as call):
+            return _is_limit(code, node, call, dtype)
     return is_moderate(code, node)
 
 
-def exceeds(code: Code, node: ast.expr, dtype: ast.expr | None = None) -> bool:
+def exceeds(code: Code, node: Expression, dtype: Expression | None = None) -> bool:
     """Whether it is a number in the text that plainly does not fit."""
-    inner = node.operand if isinstance(node, ast.UnaryOp) else node
-    is_limit = isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Call)
-    is_known = is_limit or isinstance(inner, ast.Constant)
-    return is_known and not fits(code, node, dtype)
+    inner = node.expression if isinstance(node, cst.UnaryOperation) else node
+    is_limit = isinstance(inner, cst.Attribute) and isinstance(inner.value, cst.Call)
+    return (is_limit or is_constant(inner)) and not fits(code, node, dtype)
 
 
-def is_moderate(code: Code, node: ast.expr, most: float = math.inf, depth: int = _DEPTH) -> bool:
+def is_moderate(code: Code, node: Expression, most: float = math.inf, depth: int = _DEPTH) -> bool:
     """Whether it is plainly a number of Python within the bounds, and literally of at most `most`.
 
     Sizes are, for no memory holds more; so is what little arithmetic makes of them.
     """
-    if isinstance(node, ast.Constant):
-        return _is_within(node.value, most)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        return is_moderate(code, node.operand, most, depth)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
-        return all(is_moderate(code, side, _SMALL, depth) for side in (node.left, node.right))
-    if isinstance(node, ast.Name) and depth:
-        values = given(code, node)
-        return is_counter(code, node) or (
-            bool(values)
-            and all(
-                value is not None and is_moderate(code, value, most, depth - 1) for value in values
+    if is_constant(node):
+        return _is_within(constant(node), most)
+    match node:
+        case cst.UnaryOperation(operator=cst.Minus() | cst.Plus(), expression=operand):
+            return is_moderate(code, operand, most, depth)
+        case cst.BinaryOperation(operator=cst.Add() | cst.Subtract(), left=left, right=right):
+            return all(is_moderate(code, side, _SMALL, depth) for side in (left, right))
+        case cst.Name() if is_name(node) and depth:
+            values = given(code, node)
+            return is_counter(code, node) or (
+                bool(values)
+                and all(
+                    value is not None and is_moderate(code, value, most, depth - 1)
+                    for value in values
+                )
             )
-        )
     return is_size(code, node) or _is_named(code, node)
 
 
@@ -74,35 +88,37 @@ def _is_within(value: object, most: float) -> bool:
     )
 
 
-def is_size(code: Code, node: ast.expr) -> bool:
+def is_size(code: Code, node: Expression) -> bool:
     """Whether it is `len(x)`, or `x.shape[0]`, `x.size(0)`, `x.numel()` or `x.ndim` of an array."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return libraries.builtin_name(code, node.func) == "len"
-    if isinstance(node, ast.Attribute):
-        return node.attr == "ndim" and sorts.is_array(code, node.value)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
-        is_one = not isinstance(node.slice, ast.Slice)
-        return is_one and node.value.attr == "shape" and sorts.is_array(code, node.value.value)
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-        return False
-    is_whole = node.func.attr == "size" and not (node.args or node.keywords)
-    return node.func.attr in _SIZES and not is_whole and sorts.is_array(code, node.func.value)
+    match node:
+        case cst.Call(func=cst.Name() as name):
+            return libraries.builtin_name(code, name) == "len"
+        case cst.Attribute(value=value):
+            return attribute(node) == "ndim" and sorts.is_array(code, value)
+        case cst.Subscript(value=cst.Attribute(value=value) as shape):
+            is_one = index(node) is not None or len(node.slice) > 1
+            return is_one and attribute(shape) == "shape" and sorts.is_array(code, value)
+        case cst.Call(func=cst.Attribute(value=value)):
+            is_whole = method(node) == "size" and not node.args
+            return method(node) in _SIZES and not is_whole and sorts.is_array(code, value)
+    return False
 
 
-def _is_named(code: Code, node: ast.expr) -> bool:
+def _is_named(code: Code, node: Expression) -> bool:
     """Whether it is `float("inf")`, `float("nan")` or the like."""
-    if not isinstance(node, ast.Call) or libraries.builtin_name(code, node.func) != "float":
+    if not isinstance(node, cst.Call) or libraries.builtin_name(code, node.func) != "float":
         return False
-    text = node.args[0] if len(node.args) == 1 else None
-    known = text.value if isinstance(text, ast.Constant) else None
+    handed = positional(node)
+    known = constant(handed[0]) if len(handed) == 1 else None
     return isinstance(known, str) and known.strip("+-") in {"inf", "infinity", "nan"}
 
 
-def _is_limit(code: Code, node: ast.Attribute, call: ast.Call, dtype: ast.expr | None) -> bool:
+def _is_limit(code: Code, node: cst.Attribute, call: cst.Call, dtype: Expression | None) -> bool:
     """Whether it is `torch.finfo(d).min` for what is made of the type `d`, or of a narrow one."""
-    if libraries.library_name(code, call.func) not in _LIMITS or len(call.args) != 1:
+    handed = positional(call)
+    if libraries.library_name(code, call.func) not in _LIMITS or len(handed) != 1:
         return False
-    of = call.args[0]
+    (of,) = handed
     is_same = dtype is not None and same(of, dtype)
     is_narrow = libraries.library_name(code, of) in _NARROW
-    return node.attr in {"min", "max", "eps", "tiny"} and (is_same or is_narrow)
+    return attribute(node) in {"min", "max", "eps", "tiny"} and (is_same or is_narrow)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -18,7 +16,9 @@ from asyncguard.lint.fixes.compiled import is_scripted
 from asyncguard.lint.fixes.holding import is_shadowed
 from asyncguard.lint.fixes.spots import Repair, Spot, spot_of
 from asyncguard.lint.fixes.wanted import wants_repair
+from asyncguard.lint.source.decode import SourceError, check_syntax
 from asyncguard.lint.source.fixes import apply, lines_of
+from asyncguard.lint.syntax.unit import TooDeepError, parse
 from asyncguard.model import Applicability, Finding, Fix
 
 _NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -37,11 +37,11 @@ def repaired(text: str, findings: Sequence[Finding]) -> tuple[Finding, ...]:
 def in_code(text: str, findings: Sequence[Finding], mend: Mend) -> tuple[Finding, ...]:
     """Parse a file and mend its findings; what was learned of the code is forgotten after it.
 
-    Where `ast` cannot read the file, which the linter's own parser could, they stay as they are.
+    Where the file cannot be read as Python they stay as they are.
     """
     try:
         return mend(Code(text), findings)
-    except (SyntaxError, ValueError, RecursionError):
+    except (SourceError, TooDeepError, RecursionError):
         return tuple(findings)
     finally:
         kept.forget()
@@ -102,13 +102,21 @@ def _sound_in(code: Code, repairs: Sequence[Repair]) -> Sequence[Repair]:
 def _is_python(code: Code, text: str) -> bool:
     """Whether changed code is Python: those of its outermost statements that differ are parsed."""
     lines = lines_of(text)
+    first, last = code.outermost(*_difference(code.lines, lines))
+    end = "" if last == len(code.lines) else "\n"
+    changed = "\n".join(lines[first : len(lines) - (len(code.lines) - last)]) + end
     try:
-        first, last = code.outermost(*_difference(code.lines, lines))
-        end = "" if last == len(code.lines) else "\n"
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse("\n".join(lines[first : len(lines) - (len(code.lines) - last)]) + end)
-    except (SyntaxError, ValueError):
+        check_syntax(changed)
+    except SourceError as error:
+        return error.may_be_newer and _is_newer(changed)
+    return True
+
+
+def _is_newer(text: str) -> bool:
+    """Whether code that this Python does not read is that of a newer one."""
+    try:
+        parse(text)
+    except (SourceError, TooDeepError):
         return False
     return True
 

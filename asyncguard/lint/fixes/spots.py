@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import ast
-from typing import NamedTuple
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from asyncguard.lint.fixes.code import Code, Scope
+import libcst as cst
+
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
-from asyncguard.lint.fixes.words import Dialect, dialects, pattern, words
+from asyncguard.lint.fixes.words import Dialect, dialects_of, words
+from asyncguard.lint.syntax.nodes import (
+    Expression,
+    Scope,
+    function,
+    method,
+    name_of,
+    only,
+    targets,
+)
 from asyncguard.model import Finding, Fix
-
-_MPS = pattern("device.mps")
 
 
 class Spot(NamedTuple):
@@ -21,21 +31,18 @@ class Spot(NamedTuple):
 
     finding: Finding
     code: Code
-    node: ast.expr
-    statement: ast.stmt
-    body: list[ast.stmt]
+    node: Expression
+    statement: Any
+    body: Sequence[Any]
     at: int
     scope: Scope
 
     @property
     def dialect(self) -> Dialect | None:
         """How the finding's framework writes things; None where repairs do not know it."""
-        name = self.finding.framework
-        if name == "torch" and _names_mps(self.code):
-            name = "torch.mps"
-        elif name == "mxnet" and self.finding.api.startswith("mxnet.NDArray"):
-            name = "mxnet.nd"
-        return dialects().get(name)
+        api = self.finding.api
+        known = dialects_of(self.finding.framework)
+        return next((d for d in known if api.startswith(d.apis) and _fits(self.code, d.text)), None)
 
     @property
     def scope_text(self) -> str:
@@ -46,20 +53,15 @@ class Spot(NamedTuple):
     @property
     def assigned(self) -> str:
         """The variable that the statement gives the waiting expression, and nothing else; or ""."""
-        statement = self.statement
-        targets: list[ast.expr] = []
-        if isinstance(statement, ast.Assign):
-            targets = statement.targets
-        elif isinstance(statement, ast.AnnAssign):
-            targets = [statement.target]
-        if len(targets) != 1 or statement.value is not self.node:  # type: ignore[attr-defined]
+        found = targets(self.statement)
+        if len(found) != 1 or self.statement.value is not self.node:
             return ""
-        return targets[0].id if isinstance(targets[0], ast.Name) else ""
+        return name_of(found[0])
 
 
 @kept(OF_SCOPES)
-def _names_mps(code: Code) -> bool:
-    return _MPS.search(code.text) is not None
+def _fits(code: Code, pattern: str) -> bool:
+    return re.search(pattern, code.text) is not None
 
 
 class Repair(NamedTuple):
@@ -80,16 +82,15 @@ def spot_of(code: Code, finding: Finding) -> Spot | None:
     return Spot(finding, code, node, statement, body, index, code.scope(node))
 
 
-def read_value(node: ast.expr) -> ast.expr | None:
+def read_value(node: Expression) -> Expression | None:
     """Return `x` of `x.item()`, `x.asscalar()`, `float(x)` or `int(x)`; None of other reads."""
-    if not isinstance(node, ast.Call) or node.keywords:
+    if not isinstance(node, cst.Call):
         return None
-    function = node.func
-    if isinstance(function, ast.Attribute) and not node.args:
-        return _without_host_copy(function.value) if function.attr in _SCALAR else None
-    if isinstance(function, ast.Name) and function.id in _NUMBERS and len(node.args) == 1:
-        argument = node.args[0]
-        return None if isinstance(argument, ast.Starred) else _without_host_copy(argument)
+    if isinstance(node.func, cst.Attribute) and not node.args:
+        return _without_host_copy(node.func.value) if method(node) in _SCALAR else None
+    argument = only(node)
+    if function(node) in _NUMBERS and argument is not None:
+        return _without_host_copy(argument)
     return None
 
 
@@ -98,21 +99,19 @@ _REPEATED = words("read.repeated")
 _NUMBERS = frozenset({"float", "int"})
 
 
-def _without_host_copy(node: ast.expr) -> ast.expr:
+def _without_host_copy(node: Expression) -> Expression:
     """Return `x` of `x.cpu()` or `x.cpu().item()`: what follows reads it anyway."""
     while (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _REPEATED
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value in _REPEATED
         and not node.args
-        and not node.keywords
     ):
         node = node.func.value
     return node
 
 
-def converts_to(node: ast.expr) -> str:
+def converts_to(node: Expression) -> str:
     """Return "float" or "int" where a read makes that of any number; "" where it keeps its type."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _NUMBERS:
-        return node.func.id
-    return ""
+    name = function(node)
+    return name if name in _NUMBERS else ""

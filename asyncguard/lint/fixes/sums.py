@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import libcst as cst
 
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import LOOPS, Code, Loop, dotted, same, written
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.host import is_number
 from asyncguard.lint.fixes.kept import OF_SCOPES, OF_STATEMENTS, kept
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.places import may_be_on_host
 from asyncguard.lint.fixes.spots import Spot, converts_to
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import (
+    LOOPS,
+    NO_CONSTANT,
+    TRIES,
+    Expression,
+    Loop,
+    attribute,
+    constant,
+    function,
+    index,
+    is_constant,
+    is_name,
+    method,
+    positional,
+    same,
+    written,
+)
+from asyncguard.lint.syntax.tree import dotted
 
-Target = ast.Name | ast.Attribute | ast.Subscript
+Target = cst.Name | cst.Attribute | cst.Subscript
+Reads = Collection[Expression]
 
 
 class Sum(NamedTuple):
@@ -24,7 +44,7 @@ class Sum(NamedTuple):
 
     spot: Spot
     target: Target
-    value: ast.expr  # what is read: `loss` of `loss.item()`
+    value: Expression  # what is read: `loss` of `loss.item()`
     loop: Loop
     name: str  # the variable or attribute that is or holds the target
     number: str  # "float", "int", or "" where nothing tells
@@ -32,7 +52,7 @@ class Sum(NamedTuple):
 
 
 def sum_of(
-    spot: Spot, value: ast.expr, number: str | None = None, reads: Collection[ast.expr] = ()
+    spot: Spot, value: Expression, number: str | None = None, reads: Reads = ()
 ) -> Sum | None:
     """Return what a read of a value is added to, if the device can do the arithmetic as well.
 
@@ -47,10 +67,10 @@ def sum_of(
         return None
     if may_be_on_host(spot.code, value):
         return None
-    name = dotted(target.value) if isinstance(target, ast.Subscript) else dotted(target)
+    name = dotted(target.value) if isinstance(target, cst.Subscript) else dotted(target)
     number = type_of(spot, value) if number is None else number
     if number == "int" and len(reads) == 1:
-        number = _type_with(spot.code, spot.statement.value, spot.node, target)  # type: ignore[attr-defined]
+        number = _type_with(spot.code, spot.statement.value, spot.node, target)
     if number is None or flow.may_swallow(spot.code, spot.statement, loops[0]):
         return None
     return Sum(
@@ -60,116 +80,122 @@ def sum_of(
         loops[0],
         name,
         number,
-        _assumed(spot.code, spot.statement.value, reads, target),  # type: ignore[attr-defined]
+        _assumed(spot.code, spot.statement.value, reads, target),
     )
 
 
-def _assumed(code: Code, node: ast.expr, reads: Collection[ast.expr], target: ast.expr) -> str:
+def _assumed(code: Code, node: Expression, reads: Reads, target: Expression) -> str:
     """Return an operand that nothing but its looks tells to be a number; "" if there is none."""
     if node in reads or same(node, target):
         return ""
-    if isinstance(node, ast.BinOp):
+    if isinstance(node, cst.BinaryOperation):
         sides = (_assumed(code, side, reads, target) for side in (node.left, node.right))
         return next(filter(None, sides), "")
-    if isinstance(node, ast.UnaryOp):
-        return _assumed(code, node.operand, reads, target)
+    if isinstance(node, cst.UnaryOperation):
+        return _assumed(code, node.expression, reads, target)
     return "" if is_number(code, node) else code.source(node)
 
 
 @kept(OF_STATEMENTS)
-def _target(statement: ast.stmt) -> Target | None:
-    if isinstance(statement, ast.AugAssign) and isinstance(statement.op, (ast.Add, ast.Sub)):
-        target: ast.expr = statement.target
-    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target = statement.targets[0]
-        if not any(same(part, target) for part in parsed.walk(statement.value)):
-            return None
-    else:
-        return None
-    if isinstance(target, ast.Name):
-        return target
-    if isinstance(target, ast.Attribute):
-        return target if isinstance(target.value, ast.Name) and target.value.id == "self" else None
-    if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-        return target if isinstance(target.value, ast.Name) else None
+def _target(statement: cst.CSTNode) -> Target | None:
+    match statement:
+        case cst.AugAssign(operator=cst.AddAssign() | cst.SubtractAssign(), target=target):
+            return _as_target(target)
+        case cst.Assign(targets=[cst.AssignTarget(target=target)], value=value):
+            if any(same(part, target) for part in nodes.walk(value)):
+                return _as_target(target)
     return None
 
 
-def _is_arithmetic(
-    code: Code, statement: ast.stmt, reads: Collection[ast.expr], target: ast.expr
-) -> bool:
+def _as_target(target: Expression) -> Target | None:
+    """Return a variable, an attribute of `self` or an entry of a constant key."""
+    match target:
+        case cst.Name():
+            return target
+        case cst.Attribute(value=cst.Name(value="self")):
+            return target
+        case cst.Subscript(value=cst.Name()) if is_constant(index(target)):
+            return target
+    return None
+
+
+def _is_arithmetic(code: Code, statement: Any, reads: Reads, target: Expression) -> bool:
     """Whether the statement computes no more than sums and products of its reads and numbers."""
-    value = statement.value  # type: ignore[attr-defined]
-    found = [part for part in parsed.walk(value) if part in reads]
-    if len(found) != len(reads):
-        return False
-    return _is_term(code, value, reads, target)
+    found = [part for part in nodes.walk(statement.value) if part in reads]
+    return len(found) == len(reads) and _is_term(code, statement.value, reads, target)
 
 
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_OPERATORS = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide)
 
 
-def _is_term(code: Code, node: ast.expr, reads: Collection[ast.expr], target: ast.expr) -> bool:
+def _is_term(code: Code, node: Expression, reads: Reads, target: Expression) -> bool:
     if node in reads or same(node, target):
         return True
-    if isinstance(node, ast.BinOp) and isinstance(node.op, _OPERATORS):
-        if isinstance(node.op, ast.Div) and any(part in reads for part in parsed.walk(node.right)):
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _OPERATORS):
+        is_division = isinstance(node.operator, cst.Divide)
+        if is_division and any(part in reads for part in nodes.walk(node.right)):
             return False  # a division by zero is an error on the host alone
         sides = (node.left, node.right)
         return all(_is_term(code, side, reads, target) for side in sides)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _is_term(code, node.operand, reads, target)
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        return _is_term(code, node.expression, reads, target)
     return is_plain(node) and not _is_known_otherwise(code, node)
 
 
-def _is_known_otherwise(code: Code, node: ast.expr) -> bool:
+def _is_known_otherwise(code: Code, node: Expression) -> bool:
     """Whether a name is given something that is plainly no number: an array, a list."""
-    if not isinstance(node, ast.Name):
+    if not is_name(node):
         return False
     values = [value for value in given(code, node) if value is not None]
     return any(not is_number(code, value) and not is_plain(value) for value in values)
 
 
-def _type_with(code: Code, node: ast.expr, read: ast.expr, target: ast.expr) -> str:
+def _type_with(code: Code, node: Expression, read: Expression, target: Expression) -> str:
     """Return the type of what is computed with integers that are read; "" where nothing tells."""
     if node is read or same(node, target):
         return "int"
-    if isinstance(node, ast.BinOp):
-        sides = {_type_with(code, side, read, target) for side in (node.left, node.right)}
-        if isinstance(node.op, ast.Div) or "float" in sides:
-            return "float"
-        return "" if "" in sides else "int"
-    if isinstance(node, ast.UnaryOp):
-        return _type_with(code, node.operand, read, target)
-    if isinstance(node, ast.Constant):
-        return type(node.value).__name__
-    if isinstance(node, ast.Name):
-        given_types = {
-            "" if value is None else _type_with(code, value, read, target)
-            for value in given(code, node)
-            if value is not node
-        }
-        return given_types.pop() if len(given_types) == 1 else ""
-    return "" if isinstance(node, ast.Attribute) or not is_plain(node) else "int"
+    if is_constant(node):
+        return type(constant(node)).__name__
+    match node:
+        case cst.BinaryOperation(left=left, operator=operator, right=right):
+            sides = {_type_with(code, side, read, target) for side in (left, right)}
+            if isinstance(operator, cst.Divide) or "float" in sides:
+                return "float"
+            return "" if "" in sides else "int"
+        case cst.UnaryOperation(expression=operand):
+            return _type_with(code, operand, read, target)
+        case cst.Name():
+            return _type_of_name(code, node, read, target)
+        case cst.Attribute():
+            return ""
+    return "int" if is_plain(node) else ""
 
 
-def is_plain(node: ast.expr) -> bool:
+def _type_of_name(code: Code, node: cst.Name, read: Expression, target: Expression) -> str:
+    """Return the type that all values of a variable have; "" where they differ."""
+    values = [value for value in given(code, node) if value is not node]
+    types = {_type_with(code, value, read, target) if value is not None else "" for value in values}
+    return types.pop() if len(types) == 1 else ""
+
+
+def is_plain(node: Expression) -> bool:
     """Whether it is a number of the host by its form: `len(x)`, `x.size(0)`, `n`, `0.5`."""
-    if isinstance(node, ast.Constant):
-        return type(node.value) in (int, float)
-    if isinstance(node, ast.Call):
-        function = node.func
-        if isinstance(function, ast.Attribute):
-            return function.attr in {"size", "numel", "dim"} and not node.keywords
-        return isinstance(function, ast.Name) and function.id == "len"
-    if isinstance(node, ast.Subscript):
-        return isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (*_OPERATORS, ast.FloorDiv)):
-        return is_plain(node.left) and is_plain(node.right)
-    return isinstance(node, (ast.Name, ast.Attribute)) and bool(dotted(node))
+    if is_constant(node):
+        return type(constant(node)) in (int, float)
+    match node:
+        case cst.Call(func=cst.Attribute()):
+            return method(node) in {"size", "numel", "dim"} and not nodes.keywords(node)
+        case cst.Call():
+            return function(node) == "len"
+        case cst.Subscript(value=owner):
+            return attribute(owner) == "shape"
+        case cst.BinaryOperation(left=left, operator=operator, right=right):
+            known = isinstance(operator, (*_OPERATORS, cst.FloorDivide))
+            return known and is_plain(left) and is_plain(right)
+    return isinstance(node, (cst.Name, cst.Attribute)) and bool(dotted(node))
 
 
-def type_of(spot: Spot, value: ast.expr) -> str | None:
+def type_of(spot: Spot, value: Expression) -> str | None:
     """Return what type the sum has: that of the read; "" if nothing tells, None if it is cut."""
     if converted := converts_to(spot.node):
         known = infer(spot.code, value).number
@@ -178,23 +204,23 @@ def type_of(spot: Spot, value: ast.expr) -> str | None:
     return {"bool": "int"}.get(known, known)
 
 
-def start_of(found: Sum) -> ast.Constant | None:
+def start_of(found: Sum) -> float | None:
     """Return the plain number that the target is set to before the loop."""
     code = found.spot.code
-    statement: ast.stmt = found.loop
+    statement: cst.CSTNode = found.loop
     while True:
-        body, index = code.block(statement)
-        parent = code.parent(statement) or code.tree
+        body, at_loop = code.block(statement)
+        parent = code.outer(statement) or code.tree
         for before in reversed(_concerned(parent).get(found.name, ())):
             block, at = code.block(before)
-            if block is not body or at >= index:
+            if block is not body or at >= at_loop:
                 continue
             value = _given(before, found)
-            if value is not None:
-                return value if _is_number(value) else None
+            if value is not NO_CONSTANT:
+                return value if type(value) in (int, float) else None
             if _touches(before, found):
                 return None
-        if not isinstance(parent, (*LOOPS, ast.With, ast.AsyncWith, ast.If)):
+        if not isinstance(parent, (*LOOPS, cst.With, cst.If)):
             return None
         if isinstance(parent, LOOPS) and flow.uses(parent, found.name, [found.loop]):
             return None
@@ -202,74 +228,68 @@ def start_of(found: Sum) -> ast.Constant | None:
 
 
 @kept(OF_SCOPES)
-def _concerned(block: ast.AST) -> dict[str, list[ast.stmt]]:
+def _concerned(block: cst.CSTNode) -> dict[str, list[cst.CSTNode]]:
     """Return which statements right below a node mention, bind or change each name, in order."""
-    found: dict[str, list[ast.stmt]] = {}
-    for statement in parsed.children(block):
-        if isinstance(statement, ast.stmt):
-            for name in {*flow.mentions(statement), *flow.changed([statement])}:
-                found.setdefault(name, []).append(statement)
+    found: dict[str, list[cst.CSTNode]] = {}
+    for statement in (part for statements in nodes.blocks(block) for part in statements):
+        for name in {*flow.mentions(statement), *flow.changed([statement])}:
+            found.setdefault(name, []).append(statement)
     return found
 
 
-def _given(statement: ast.stmt, found: Sum) -> ast.Constant | None:
-    """Return the constant that a statement sets the target to."""
-    given = _constants(statement)
-    if isinstance(found.target, ast.Subscript):
-        entry = given.get((found.name, written(found.target.slice)))
-        if entry is not None:
+def _given(statement: cst.CSTNode, found: Sum) -> Any:
+    """Return the constant that a statement sets the target to; else NO_CONSTANT."""
+    known = _constants(statement)
+    if isinstance(found.target, cst.Subscript):
+        entry = known.get((found.name, written(index(found.target))), NO_CONSTANT)
+        if entry is not NO_CONSTANT:
             return entry
-    return given.get(("", written(found.target)))
+    return known.get(("", written(found.target)), NO_CONSTANT)
 
 
 @kept(OF_STATEMENTS)
-def _constants(statement: ast.stmt) -> dict[tuple[str, str], ast.Constant]:
+def _constants(statement: cst.CSTNode) -> dict[tuple[str, str], Any]:
     """Return the constants that a statement sets targets to, and the entries of dictionaries.
 
     A key is the name of a dictionary, or "", and how the entry or the target is written.
     """
-    found: dict[tuple[str, str], ast.Constant] = {}
-    if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+    found: dict[tuple[str, str], Any] = {}
+    if not isinstance(statement, (cst.Assign, cst.AnnAssign)) or statement.value is None:
         return found
     value = statement.value
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    for target in targets:
-        pairs: list[tuple[str, ast.expr, ast.expr]] = [("", target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            pairs += [("", *pair) for pair in zip(target.elts, value.elts, strict=False)]
-        if (name := dotted(target)) and isinstance(value, ast.Dict):
-            entries = zip(value.keys, value.values, strict=True)
-            pairs += [(name, key, number) for key, number in entries if key is not None]
+    for target in nodes.targets(statement):
+        pairs: list[tuple[str, Expression, Expression]] = [("", target, value)]
+        if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple):
+            parts = zip(nodes.elements(target), nodes.elements(value), strict=False)
+            pairs += [("", *pair) for pair in parts]
+        if (name := dotted(target)) and isinstance(value, cst.Dict):
+            entries = (each for each in value.elements if isinstance(each, cst.DictElement))
+            pairs += [(name, each.key, each.value) for each in entries]
         for name, key, number in pairs:
-            if (constant := _as_constant(number)) is not None:
-                found.setdefault((name, written(key)), constant)
+            if (known := _as_constant(number)) is not NO_CONSTANT:
+                found.setdefault((name, written(key)), known)
     return found
 
 
-def _as_constant(node: ast.expr) -> ast.Constant | None:
+def _as_constant(node: Expression) -> Any:
     """Return a constant, with a sign too, and infinity as `float("inf")` or `math.inf`."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _as_constant(node.operand)
-        is_number = inner is not None and _is_number(inner)
-        return ast.Constant(-inner.value) if is_number else None  # type: ignore[union-attr,operator]
-    if isinstance(node, ast.Attribute) and dotted(node) in {"math.inf", "np.inf", "torch.inf"}:
-        return ast.Constant(float("inf"))
-    if isinstance(node, ast.Call) and dotted(node.func) == "float" and len(node.args) == 1:
-        text = node.args[0]
-        is_infinite = isinstance(text, ast.Constant) and str(text.value).strip("+-") in _INFINITE
-        return ast.Constant(float(text.value)) if is_infinite else None  # type: ignore[attr-defined]
-    return node if isinstance(node, ast.Constant) else None
+    match node:
+        case cst.UnaryOperation(operator=cst.Minus(), expression=operand):
+            inner = _as_constant(operand)
+            return -inner if type(inner) in (int, float) else NO_CONSTANT
+        case cst.Attribute() if dotted(node) in {"math.inf", "np.inf", "torch.inf"}:
+            return float("inf")
+        case cst.Call(func=cst.Name(value="float")) if len(positional(node)) == 1:
+            text = constant(positional(node)[0])
+            return float(text) if str(text).strip("+-") in _INFINITE else NO_CONSTANT
+    return constant(node)
 
 
 _INFINITE = frozenset({"inf", "infinity", "Inf", "Infinity"})
 
 
-def _is_number(node: ast.Constant) -> bool:
-    return type(node.value) in (int, float)
-
-
-def _touches(statement: ast.stmt, found: Sum) -> bool:
+def _touches(statement: cst.CSTNode, found: Sum) -> bool:
     return found.name in flow.changed([statement]) or bool(
-        isinstance(statement, (*LOOPS, ast.If, ast.Try, ast.With))
+        isinstance(statement, (*LOOPS, cst.If, *TRIES, cst.With))
         and flow.uses(statement, found.name)
     )

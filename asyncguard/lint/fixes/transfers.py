@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, flat, same
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import Kind
 from asyncguard.lint.fixes.spots import Spot, converts_to
 from asyncguard.lint.fixes.words import dialects, words
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import STATEMENTS, Expression, function, integer, method, same
 
 MOST = 16  # values that are stacked one by one
 _METERS, _NOTING = words("method.meter"), words("method.noting")
@@ -22,7 +25,7 @@ class Read(NamedTuple):
     """A read, its value, what is known of that, and the variable that it is assigned to alone."""
 
     spot: Spot
-    value: ast.expr
+    value: Expression
     kind: Kind
     name: str
 
@@ -98,36 +101,29 @@ def _is_shown(read: Read) -> bool:
     return private and all(_is_as_float(spot.code, use) for use in uses)
 
 
-def _is_as_float(code: Code, node: ast.AST) -> bool:
-    for parent in code.parents(node):
-        if isinstance(parent, ast.stmt):
-            return not isinstance(parent, ast.Return)
-        if isinstance(parent, ast.Subscript) and parent.value is not node:
-            return False
-        if isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.FloorDiv, ast.Mod)):
-            return False
-        if isinstance(parent, ast.Call) and parent.func is not node and not _takes_floats(parent):
-            return False
+def _is_as_float(code: Code, node: cst.CSTNode) -> bool:
+    for parent in code.outers(node):
+        match parent:
+            case cst.Subscript(value=value) if value is not node:
+                return False
+            case cst.BinaryOperation(operator=cst.FloorDivide() | cst.Modulo()):
+                return False
+            case cst.Call(func=called) if called is not node and not _takes_floats(parent):
+                return False
+        if isinstance(parent, STATEMENTS):
+            return not isinstance(parent, cst.Return)
         node = parent
     return False
 
 
-def _takes_floats(call: ast.Call) -> bool:
-    function = call.func
-    if isinstance(function, ast.Name):
-        return function.id in _TAKING
-    return isinstance(function, ast.Attribute) and (
-        function.attr in _METERS | _NOTING or _notes_beside_a_text(call)
-    )
+def _takes_floats(call: cst.Call) -> bool:
+    if not isinstance(call.func, cst.Attribute):
+        return function(call) in _TAKING
+    return method(call) in _METERS | _NOTING or _notes_beside_a_text(call)
 
 
-def _notes_beside_a_text(call: ast.Call) -> bool:
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return any(is_text(part) or _is_constant_text(part) for part in given)
-
-
-def _is_constant_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+def _notes_beside_a_text(call: cst.Call) -> bool:
+    return any(is_text(part) or nodes.is_text(part) for part in nodes.given(call))
 
 
 def _final(read: Read, *, mixed: bool) -> str:
@@ -143,7 +139,7 @@ def _elements(code: Code, group: Sequence[Read]) -> Made | None:
     indices = [_element(read.value) for read in group]
     if any(index is None for index in indices) or len(group) > MOST:
         return None
-    owners = [read.value.value for read in group if isinstance(read.value, ast.Subscript)]
+    owners = [read.value.value for read in group if isinstance(read.value, cst.Subscript)]
     if any(not same(owner, owners[0]) for owner in owners):
         return None
     text = flat(code.operand(owners[0]))
@@ -163,18 +159,13 @@ def _conversions(group: Sequence[Read]) -> list[str]:
     return ["int({})" if kind == "int" else "{}" for kind in kinds]
 
 
-def _element(node: ast.expr) -> int | None:
-    if not isinstance(node, ast.Subscript):
-        return None
-    index = node.slice
-    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
-        index = index.operand
-        return -index.value if _is_int(index) else None  # type: ignore[attr-defined]
-    return index.value if _is_int(index) else None  # type: ignore[attr-defined]
-
-
-def _is_int(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is int
+def _element(node: Expression) -> int | None:
+    """Return i of `x[i]`, if it is a number in the text."""
+    index = nodes.index(node) if isinstance(node, cst.Subscript) else None
+    if isinstance(index, cst.UnaryOperation) and isinstance(index.operator, cst.Minus):
+        number = integer(index.expression)
+        return -number if number is not None else None
+    return integer(index)
 
 
 def _jax(group: Sequence[Read]) -> Made | None:
@@ -237,5 +228,7 @@ def _module(spot: Spot) -> str | None:
     return module_name(spot.code, spot.dialect) if spot.dialect is not None else None
 
 
-def is_text(node: ast.expr) -> bool:
-    return isinstance(node, ast.JoinedStr) and flow.is_pure(node)
+def is_text(node: Expression) -> bool:
+    """Whether it is a text that is filled in, and nobody notices."""
+    is_filled = isinstance(node, (cst.FormattedString, cst.ConcatenatedString))
+    return is_filled and not nodes.is_constant(node) and flow.is_pure(node)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncguard.lint.labels import IN_GRAPHS
 from asyncguard.model import Confidence, Finding, Loop
 
 
@@ -11,7 +12,13 @@ def wants_repair(finding: Finding) -> bool:
 
 
 def is_hot(finding: Finding) -> bool:
-    """Whether a finding is reported by default, as hot and likely."""
+    """Whether a finding is reported by default, as hot and likely.
+
+    What a wait does to a graph is told besides; its repair is that of the wait.
+    """
     return (
-        finding.loop == Loop.STEP and not finding.guarded and finding.confidence != Confidence.LOW
+        finding.code not in IN_GRAPHS
+        and finding.loop == Loop.STEP
+        and not finding.guarded
+        and finding.confidence != Confidence.LOW
     )

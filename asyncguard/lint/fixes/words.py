@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from asyncguard.catalogue import REPAIRS, build, entries, read, rules_directory
@@ -43,7 +43,12 @@ class Dialect(NamedTuple):
     `wide` makes a scalar that sums like Python's floats, `exact` says whether it does so bit for
     bit; `long` makes an integer that sums like Python's, up to 64 bits; `together` reads a list of
     scalars at once; `scalar` has no dimension; `double` is the widest type; `copy` has memory of
-    its own; `wait` waits for one value, and is there where Python may run ahead without bound.
+    its own; `wait` waits for one value, and is there where Python may run ahead without bound;
+    `upload` says what comes of sending a list without a wait, `pinning` whether that is faster
+    from pinned memory.
+
+    A dialect `of` a framework differs from the framework's own in what it says: for `apis` that
+    begin so, in files with a `text` that fits.
     """
 
     modules: tuple[str, ...]
@@ -57,6 +62,11 @@ class Dialect(NamedTuple):
     wait: str = ""
     double: str = ".double()"
     copy: str = ""
+    upload: str = ""
+    pinning: bool = True
+    of: str = ""
+    apis: str = ""
+    text: str = ""
 
 
 class Known(NamedTuple):
@@ -88,14 +98,23 @@ def dialects() -> Mapping[str, Dialect]:
     return known().dialect
 
 
+@cache
+def dialects_of(framework: str) -> Sequence[Dialect]:
+    """Return those of a framework, its own last."""
+    own = dialects().get(framework)
+    others = [each for each in dialects().values() if each.of == framework]
+    return [*others, own] if own is not None else others
+
+
 @lru_cache(maxsize=1)
 def known() -> Known:
     """Return all that `rules/repairs.toml` says."""
     data = read(rules_directory() / REPAIRS, Known._fields)
+    told = data["dialect"]
     return Known(
         {
-            name: build(Dialect, each, f"{REPAIRS}: {name}")
-            for name, each in data["dialect"].items()
+            name: build(Dialect, {**told.get(each.get("of"), {}), **each}, f"{REPAIRS}: {name}")
+            for name, each in told.items()
         },
         tuple(build(Words, each, REPAIRS) for each in entries(REPAIRS, "words", data)),
         tuple(build(Table, each, REPAIRS) for each in entries(REPAIRS, "table", data)),

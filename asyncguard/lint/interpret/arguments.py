@@ -31,6 +31,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.interpret.presence import is_there
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
+from asyncguard.model import SyncKind
 
 DEVICE_NAME = family("device.named")
 
@@ -203,7 +204,15 @@ def selected_arguments(wanted: tuple[int | str, ...], arguments: Arguments) -> l
 def conditions_hold(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
     if point.when is not None and not condition_holds(frame, point.when, arguments):
         return False
+    if point.kind == SyncKind.UPLOAD and _goes_unwaited(frame, arguments):
+        return False
     return point.unless is None or not condition_holds(frame, point.unless, arguments)
+
+
+def _goes_unwaited(frame: Frame, arguments: Arguments) -> bool:
+    """Whether an argument is a device to which copies wait for nothing, by its kind."""
+    unwaited = frame.analysis.knowledge.catalogue.unwaited
+    return any(_word(a.value).partition(":")[0] in unwaited for a in arguments)
 
 
 def condition_holds(frame: Frame, condition: Condition, arguments: Arguments) -> bool:
@@ -228,6 +237,12 @@ def _positional(arguments: Arguments) -> int:
 
 def _is_true(keywords: Words, arguments: Arguments) -> bool:
     return any(_maybe(_keywords(arguments), keyword, True) for keyword in keywords)
+
+
+def is_told(flags: Words, arguments: Arguments) -> bool:
+    """Whether one of these flags is given and true for certain, by its name or by position."""
+    named = any(a.keyword in flags and a.value.literal is True for a in arguments if a.keyword)
+    return named or _first_flag(arguments)
 
 
 def _is_flagged(keywords: Words, arguments: Arguments) -> bool:

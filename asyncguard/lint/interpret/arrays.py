@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from itertools import chain
+
 import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
+from asyncguard.lint.contexts.effects import note_site
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.arguments import Arguments
+from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.reasons import HIGH, Provenance, Reason
 from asyncguard.lint.domain.values import (
     DEVICE,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    MAY_BE_NUMBER,
     MODEL,
     ONE_NUMBER,
     UNKNOWN,
@@ -21,17 +27,24 @@ from asyncguard.lint.domain.values import (
     Value,
     confirmed,
     derived,
+    from_params,
     no_surer,
 )
-from asyncguard.lint.interpret.arguments import argument_params, conditions_hold
-from asyncguard.lint.interpret.placement import as_mask, copied_to_host, moved_to, uploads
+from asyncguard.lint.interpret import copies
+from asyncguard.lint.interpret.arguments import (
+    argument_params,
+    conditions_hold,
+    selected_arguments,
+)
+from asyncguard.lint.interpret.masks import as_mask
+from asyncguard.lint.interpret.placement import copied_to_host, moved_to, uploads
 from asyncguard.lint.interpret.reads import (
     blocking_value,
     number_read,
     takes_device_values,
     trigger_sites,
 )
-from asyncguard.lint.interpret.structures import mapping_method
+from asyncguard.lint.interpret.structures import OF_MAPPINGS, mapping_method
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import SyncKind
@@ -44,18 +57,65 @@ def method_sites(
     knowledge = frame.analysis.knowledge
     if owner.kind == MODEL and owner.confidence < HIGH and frame.analysis.defines(method):
         return  # of one of these classes, maybe
-    for point in knowledge.sync_methods.get((owner.kind, method), ()):
+
+    def read_by(point: SyncPoint) -> Value | None:
         if owner.framework and point.framework != owner.framework:
-            continue
-        if conditions_hold(frame, point, arguments):
-            read = _read_by(frame, point, owner, method, arguments)
-            if read is not None:
-                frame.site(point, node, read, subject=_called_on(node))
-                return
+            return None
+        if point.source is not None and point.source.fresh and not _is_fresh(frame, node):
+            return None
+        return _read_by(frame, point, owner, method, arguments)
+
+    points = knowledge.sync_methods.get((owner.kind, method), ())
+    if _note_wait(frame, node, owner, arguments, points, read_by):
+        return
     for trigger in knowledge.trigger_methods.get(method, ()):
         if not trigger.receiver or trigger.receiver == owner.kind:
             trigger_sites(frame, node, trigger, arguments)
             return
+
+
+def _note_wait(
+    frame: Frame,
+    node: cst.Call,
+    owner: Value,
+    arguments: Arguments,
+    points: Iterable[SyncPoint],
+    read_by: Callable[[SyncPoint], Value | None],
+) -> bool:
+    """Note that a method waits at the first of these points where it reads something, if at any.
+
+    Of one that is told not to block, what is noted is the copy that it starts.
+    """
+    for point in points:
+        promised = copies.is_promised(frame, point, arguments)
+        if not promised and not conditions_hold(frame, point, arguments):
+            continue
+        if (read := read_by(point)) is None:
+            continue
+        if promised:
+            copies.start(frame, point, node, owner, arguments, read, _called_on(node))
+        else:
+            note_site(frame, point, node, read, subject=_called_on(node))
+        return True
+    return False
+
+
+def _is_fresh(frame: Frame, node: cst.Call) -> bool:
+    """Whether what a method is called on was made in this round of the innermost loop, for sure."""
+    owner = _called_on(node)
+    path, loop = dotted(owner), frame.loops[-1].node if frame.loops else None
+    for body, index in reversed(frame.blocks):
+        for statement in body[:index]:
+            small = statement.body if type(statement) is cst.SimpleStatementLine else ()
+            assigned = (each.targets for each in small if type(each) is cst.Assign)
+            if path and any(dotted(each.target) == path for each in chain.from_iterable(assigned)):
+                return True
+        if isinstance(loop, _LOOPS) and body is loop.body.body:
+            break
+    return type(owner) is cst.Call
+
+
+_LOOPS = (cst.For, cst.While)
 
 
 def _called_on(node: cst.Call) -> cst.BaseExpression:
@@ -88,18 +148,18 @@ def device_method(
     if owner.kind == UNKNOWN and method in _VIEWS:
         return mapping_method(owner, method)
     known = any(point.framework == owner.framework for point in points)
-    if method in _OF_MAPPINGS and owner.framework and not known:
+    if method in OF_MAPPINGS and owner.framework and not known:
         return mapping_method(owner, method)
-    subject = _called_on(node)
-    for point in points:
-        if point.framework not in frameworks or not conditions_hold(frame, point, arguments):
-            continue
-        uploads_host = point.kind == SyncKind.UPLOAD and _ON_HOST(dotted(subject))
-        read = _waited_for(point, owner, arguments) if not uploads_host else None
-        if read is not None:
-            frame.site(point, node, read, subject=subject)
-            break
-    return device_method_result(frame, owner, method, arguments, frameworks)
+
+    def read_by(point: SyncPoint) -> Value | None:
+        if point.framework not in frameworks:
+            return None
+        uploads_host = point.kind == SyncKind.UPLOAD and _ON_HOST(dotted(_called_on(node)))
+        return None if uploads_host else _waited_for(point, owner, arguments)
+
+    _note_wait(frame, node, owner, arguments, points, read_by)
+    made = device_method_result(frame, owner, method, arguments, frameworks)
+    return copies.downloaded(frame, node, owner, method, arguments, made)
 
 
 def _waited_for(point: SyncPoint, owner: Value, arguments: Arguments) -> Value | None:
@@ -113,14 +173,17 @@ def _waited_for(point: SyncPoint, owner: Value, arguments: Arguments) -> Value |
     if point.kind == SyncKind.SCALAR:
         read = number_read(source.arguments, arguments)
         return read and no_surer(read, owner)
-    return owner if takes_device_values(point, source.arguments, arguments) else None
+    if not takes_device_values(point, source.arguments, arguments):
+        return None
+    given = [argument.value for argument in selected_arguments(source.arguments, arguments)]
+    if point.kind == SyncKind.UPLOAD or any(value.kind != UNKNOWN for value in given):
+        return owner
+    numbers = frozenset[int]().union(*(value.params.on for value in given))
+    return from_params(owner, together([owner.params, Dependence(unless_plain=numbers)]))
 
 
 _VIEWS = frozenset({"items", "keys", "values", "popitem"})
 _ON_HOST = family("value.host")  # by its name
-_OF_MAPPINGS = frozenset(
-    {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}
-)
 
 
 def device_method_result(
@@ -153,9 +216,11 @@ def array_method(frame: Frame, owner: Value, method: str, arguments: Arguments) 
     """Call a method of an array in host memory; `.to(device)` and `.cuda()` upload it."""
     if owner.framework in ("", "numpy"):
         kind = frame.analysis.knowledge.methods.get("numpy", {}).get(method)
-        if kind is None and method in _OF_MAPPINGS:
+        if kind is None and method in OF_MAPPINGS:
             return UNKNOWN_VALUE  # of a dict, whatever its declaration says
-        result = Value(kind) if kind else owner
+        reduced = not arguments and method in frame.analysis.knowledge.reductions
+        result = owner._replace(name=MAY_BE_NUMBER) if reduced else owner
+        result = Value(kind) if kind else result
         return as_mask(frame, result, method, [owner], arguments)
     kind = frame.analysis.knowledge.methods[owner.framework].get(method)
     if kind == HOST:

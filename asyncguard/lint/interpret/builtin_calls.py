@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_call
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import element_of, loop_element, wrapping
 from asyncguard.lint.domain.definitions import ClassInfo, class_of, function_of
@@ -15,6 +16,7 @@ from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.domain.values import (
+    ARRAYS,
     CLASS,
     CONTAINER,
     DEVICE,
@@ -25,10 +27,13 @@ from asyncguard.lint.domain.values import (
     INSTANCE,
     MODEL,
     SYMBOL,
+    UNKNOWN,
+    UNKNOWN_VALUE,
     Role,
     Value,
     container,
     symbol,
+    with_role,
     without_params,
 )
 from asyncguard.lint.domain.work import Work
@@ -45,7 +50,7 @@ _SAME_ELEMENTS = ("list", "tuple", "set", "sorted", "reversed", "iter", "frozens
 _DICTS = frozenset(
     {"dict", "collections.defaultdict", "collections.OrderedDict", "collections.Counter"}
 )
-_EMPTY = frozenset({"list", "set", "tuple"})
+_EMPTY = frozenset({"list", "set", "tuple", "frozenset"})
 
 
 def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Value | None:
@@ -56,7 +61,7 @@ def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Va
         entry = _made_by_default(frame, values) if name == "collections.defaultdict" else None
         return made if entry is None else made._replace(element=entry)
     if not values:
-        return container(None) if name in _EMPTY else None
+        return _collected(name, container(None)) if name in _EMPTY else None
     values = [opened(frame, value) for value in values]  # whatever is called may go over them
     if name == "functools.partial":
         return _with_arguments(values[0], arguments[1:])
@@ -85,8 +90,17 @@ def _made_by_default(frame: Frame, given: list[Value]) -> Value | None:
 def _same_elements(frame: Frame, name: str, values: list[Value]) -> Value:
     first = values[0]
     if first.kind in (CONTAINER, "loader") or name.startswith("copy"):
-        return first
-    return container(element_of(frame, first))
+        return _collected(name, first)
+    return _collected(name, container(element_of(frame, first)))
+
+
+def _collected(name: str, held: Value) -> Value:
+    """Return a collection as a function of that name makes it of what another holds."""
+    if held.kind != CONTAINER:
+        return held
+    if name in ("set", "frozenset"):
+        return held._replace(role=Role.SET, items=None)
+    return held if held.role != Role.SET or name.startswith("copy") else with_role(held, Role.NONE)
 
 
 def _sampled(frame: Frame, name: str, values: list[Value]) -> Value | None:
@@ -128,11 +142,24 @@ def _extreme(frame: Frame, name: str, values: list[Value]) -> Value | None:
 def _attribute(frame: Frame, name: str, values: list[Value]) -> Value | None:
     if len(values) > 2 and isinstance(values[2].literal, (bool, int, str)):
         return HOST_VALUE
+    if len(values) > 2 and _is_added(frame, values[0], values[1].literal):
+        return UNKNOWN_VALUE
     if len(values) > 1 and isinstance(values[1].literal, str):
         return attribute_of(frame, values[0], values[1].literal)
     if len(values) > 1 and values[1].name and isinstance(values[0].ref, ClassInfo):
         return _methods_named(values[0], values[1].name)
+    if len(values) > 1 and values[1].kind == UNKNOWN and isinstance(values[0].ref, ClassInfo):
+        return values[1]  # a method that a parameter names, which is called as the parameter is
     return None
+
+
+def _is_added(frame: Frame, owner: Value, attr: object) -> bool:
+    """Whether an attribute that a call takes for missing is none that every array has."""
+    known = frame.analysis.knowledge.frameworks.get(owner.framework)
+    if owner.kind not in ARRAYS or known is None:
+        return False
+    own = frame.analysis.knowledge.attributes.get(owner.framework, {})
+    return attr not in known.array_attributes and attr not in own
 
 
 def _methods_named(owner: Value, prefix: str) -> Value | None:
@@ -195,7 +222,7 @@ def opened(frame: Frame, value: Value) -> Value:
     method = value.ref.lookup("__iter__") if isinstance(value.ref, ClassInfo) else None
     if method is None or value.kind != INSTANCE:
         return value
-    frame.call(method)
+    note_call(frame, method)
     summary = frame.analysis.summary_for(method)
     given = summary.result
     if given.kind == CONTAINER and given.ref is None and summary.work & Work.CONTAINS_STEPS:

@@ -9,7 +9,9 @@ import libcst as cst
 
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions
+from asyncguard.lint.contexts.effects import note_call, note_call_by_name, note_escape
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
+from asyncguard.lint.contexts.passing import parameter_called, passes
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import (
@@ -40,11 +42,13 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.arguments import argument_params, bind_arguments, handed
+from asyncguard.lint.interpret.blocks import evaluate_name
 from asyncguard.lint.interpret.catalogued import call_repeatedly, call_symbol
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.methods import call_method
 from asyncguard.lint.interpret.models import METRIC, call_metric, call_model
 from asyncguard.lint.interpret.opaque import called_itself, computed_purely, opaque
+from asyncguard.lint.interpret.regions import note_handed
 from asyncguard.lint.interpret.types import made_of
 from asyncguard.lint.syntax.tree import dotted
 
@@ -88,9 +92,13 @@ def _called(frame: Frame, node: cst.Call) -> Value:
     callee = evaluate(frame, func)
     if frame.loops and type(func) is cst.Name and func.value in frame.loops[-1].targets:
         frame.loops[-1].transparent = True  # it goes over functions
-    if type(func) is cst.Call and _differentiates(frame, func.func):
-        frame.nest.does(Work.GRADIENTS)
-    return dispatch_call(frame, node, callee, _arguments(frame, node))
+    arguments = _arguments(frame, node)
+    if type(func) is cst.Call:
+        if _differentiates(frame, func.func):
+            frame.nest.does(Work.GRADIENTS)
+        if dotted(func.func):
+            note_handed(frame, evaluate_name(frame, func.func), func, arguments)
+    return dispatch_call(frame, node, callee, arguments)
 
 
 def _run_submitted(frame: Frame, node: cst.Call, arguments: Sequence[Argument]) -> None:
@@ -140,7 +148,7 @@ def _arguments(frame: Frame, node: cst.Call) -> list[Argument]:
     for a in node.args:
         value = evaluate(frame, a.value)
         if value.kind == FUNCTION:
-            frame.note_escape(value)
+            note_escape(frame, value)
             _note_start(frame, node, value)
         if a.star == "*" and value.kind == CONTAINER and value.items is not None:
             found.extend(Argument("", 0, a.value, item) for item in value.items)
@@ -192,9 +200,9 @@ def _make_instance(frame: Frame, callee: Value, arguments: Arguments) -> Value:
     """Call a checked class."""
     cls = class_of(callee)
     init = cls.lookup("__init__")
-    frame.call(init)
+    note_call(frame, init)
     if init is not None:
-        frame.passes(init, bind_arguments(init, arguments, callee))
+        passes(frame, init, bind_arguments(init, arguments, callee))
     return made_of(cls, arguments)
 
 
@@ -202,8 +210,8 @@ def _call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     """Call what is not known: a parameter's function, an object whose class its name tells."""
     given = handed(frame, arguments)
     called_itself(frame, dotted(node.func).rpartition(".")[2], given)
-    if callee.kind == UNKNOWN and (name := frame.parameter_called(callee.params.only)):
-        frame.call_by_name(name, given)
+    if callee.kind == UNKNOWN and (name := parameter_called(frame, callee.params.only)):
+        note_call_by_name(frame, name, given)
     answer = opaque(frame, node, arguments)
     made = computed_purely(frame, dotted(node.func), arguments)
     if made is None and answer.kind == UNKNOWN:

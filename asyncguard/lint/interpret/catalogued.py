@@ -8,6 +8,7 @@ import libcst as cst
 
 from asyncguard.catalogue import SyncPoint
 from asyncguard.lint.contexts import loops
+from asyncguard.lint.contexts.effects import note_call, note_call_by_name, note_event, note_site
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import function_of
@@ -19,20 +20,25 @@ from asyncguard.lint.domain.values import (
     FUNCTION,
     SUPER,
     UNKNOWN,
+    Role,
     Value,
     doubted,
+    with_role,
 )
 from asyncguard.lint.domain.work import Work
-from asyncguard.lint.interpret import builtin_calls
+from asyncguard.lint.interpret import builtin_calls, copies
 from asyncguard.lint.interpret.arguments import conditions_hold, handed
 from asyncguard.lint.interpret.functions import mark_compiled
 from asyncguard.lint.interpret.learning import learn_from_symbol
+from asyncguard.lint.interpret.memory import MADE, of_function
 from asyncguard.lint.interpret.opaque import computed_purely, of_parameters, opaque
 from asyncguard.lint.interpret.placement import handed_on_host, set_default
 from asyncguard.lint.interpret.reads import blocking_value, is_uploaded_already, trigger_sites
+from asyncguard.lint.interpret.regions import note_handed
 from asyncguard.lint.interpret.results import symbol_result
 from asyncguard.lint.interpret.structures import compared_by_key, grow, mapped, mapped_structure
 from asyncguard.lint.interpret.types import made_of
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Loop, SyncKind
 
 
@@ -44,6 +50,7 @@ def call_symbol(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         return made_of(cls, arguments)
     if "." in name and (function := frame.analysis.called_function(frame, name)) is not None:
         return call_value(frame, node, function, arguments)
+    copies.call_function(frame, node, name, arguments)
     _note_waits(frame, node, name, arguments)
     learn_from_symbol(frame, name, arguments)
     _note_work(frame, node, name)
@@ -69,7 +76,7 @@ def _call_repeatedly(frame: Frame, name: str, arguments: Arguments) -> None:
 def call_repeatedly(frame: Frame, name: str, handed_on: Value) -> None:
     """Note that something out of sight calls a function once in each of its steps."""
     info = function_of(handed_on) if handed_on.kind == FUNCTION else None
-    edge = frame.call(info)
+    edge = note_call(frame, info)
     if edge is not None and info is not None and type(info.node) is not cst.Lambda:
         edge.context = edge.context._replace(loop=Loop.STEP)
         edge.hot = frame.reason(Provenance.CATALOGUE, f"`{name}` calls it once a step", name)
@@ -83,16 +90,26 @@ def _note_waits(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         if (value := blocking_value(frame, point, arguments)) is not None:
             if point.kind in (SyncKind.ARRAY, SyncKind.COMPOSITE):
                 frame.operation(point.framework)  # what it fetches was computed there
-            frame.site(point, node, value, subject=node)
+            note_site(frame, point, node, value, subject=node)
+            if point.source is not None and point.source.settles:
+                _settle(frame, arguments)
             break
         if point.kind == SyncKind.UPLOAD and arguments:
             _note_handed(frame, node, point, arguments[0].value)
 
 
+def _settle(frame: Frame, arguments: Arguments) -> None:
+    """Note that variables were waited for: reads of them do not wait until they are bound anew."""
+    for argument in arguments:
+        path = dotted(argument.node)
+        if path and argument.value.kind == DEVICE:
+            frame.note(path, with_role(argument.value, Role.SETTLED))
+
+
 def _note_handed(frame: Frame, node: cst.Call, point: SyncPoint, given: Value) -> None:
     """Note the upload of an argument, or a part of one, in calls that hand host memory for it."""
     if given.kind == UNKNOWN and given.params.only >= 0:
-        frame.site(point, node, handed_on_host(frame, point, given.params.only), subject=node)
+        note_site(frame, point, node, handed_on_host(frame, point, given.params.only), subject=node)
 
 
 def _note_work(frame: Frame, node: cst.Call, name: str) -> None:
@@ -102,7 +119,7 @@ def _note_work(frame: Frame, node: cst.Call, name: str) -> None:
         # What a transformation makes may be called later.
         frame.nest.does(Work.STEP if name in knowledge.updating else Work.GRADIENTS)
     if name in knowledge.clocks:
-        frame.event("clock", node)
+        note_event(frame, "clock", node)
     if name in knowledge.language.asks and frame.loops:
         loop = frame.loops[-1]
         loop.shape = loop.shape._replace(once=True)
@@ -133,6 +150,7 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
     knowledge = frame.analysis.knowledge
     if knowledge.compiled.find(name):
         mark_compiled(frame, arguments)
+    note_handed(frame, name, node, arguments)
     result = symbol_result(frame, name, arguments)
     if result.kind != UNKNOWN and any(map(_is_switch, arguments)):
         result = doubted(result, Doubt.SWITCHED)
@@ -142,10 +160,12 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
         asked = (a.keyword for a in arguments if a.value.literal is True)
         result = result._replace(name=next((k for k in asked if k in knowledge.made_with), ""))
     if result.kind == DEVICE:
-        frame.event("work", node, result.framework)
+        note_event(frame, "work", node, result.framework)
+    elif result.kind in MADE:
+        result = of_function(frame, node, name, arguments, result)
     if result.kind != UNKNOWN or name in knowledge.language.plain_functions:
         return result
-    frame.call_by_name(name.rpartition(".")[2], handed(frame, arguments))
+    note_call_by_name(frame, name.rpartition(".")[2], handed(frame, arguments))
     opaque(frame, node, arguments)
     made = of_parameters(frame, name, arguments)
     imported = made.kind == UNKNOWN and "." in name

@@ -9,7 +9,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts import branches, caches, conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements
-from asyncguard.lint.contexts.options import Asked, asked_by
+from asyncguard.lint.contexts.options import asked_by
 from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.loops import Guard, LoopRecord
 from asyncguard.lint.domain.values import from_params
@@ -39,7 +39,9 @@ def if_(frame: Frame, node: cst.If) -> bool:
         narrow(frame, node.test, True)
         frame.findings += asked
         omitted = guarded_by_omission(frame, node.test, cst.Is)
-        with frame.guarded(guard_true, omitted.where | typed[0], asked_by(node.test, True)):
+        with frame.guarded(
+            guard_true, omitted.where | typed[0], asked_by(node.test, True, frame.held)
+        ):
             then_falls = suite(frame, node.body)
         frame.findings -= asked
         after_then = fork.take()
@@ -62,9 +64,10 @@ def if_(frame: Frame, node: cst.If) -> bool:
 
 def _guard_rest(frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence) -> None:
     """Note what holds of the code behind an `if` whose branch does not get there."""
-    asked = asked_by(node.test, False)
-    frame.nest.asked |= Asked(asked.switches) if branches.raises(node.body) else asked
-    leaves = node.orelse is None and not branches.raises(node.body)
+    asked = asked_by(node.test, False, frame.held)
+    raises = branches.raises(node.body)
+    frame.nest.asked |= asked._replace(shapes=frozenset()) if raises else asked
+    leaves = node.orelse is None and not raises
     if leaves and guard is not None and not _is_step_after(frame, guard):
         frame.nest.guard(guard)  # `if step % n: continue`: the rest is guarded
     if branches.returns(node.body):
@@ -110,7 +113,7 @@ def _else(frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence) ->
     """Run what an `if` does otherwise; return whether that falls through."""
     if node.orelse is None:
         return True
-    with frame.guarded(guard, typed, asked_by(node.test, False)):
+    with frame.guarded(guard, typed, asked_by(node.test, False, frame.held)):
         if isinstance(node.orelse, cst.Else):
             return suite(frame, node.orelse.body)
         frame.last_choice = node.orelse if branches.chooses(node, node.orelse) else None

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import libcst as cst
 
+from asyncguard.lint.contexts.copies import COPIES
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import loop_element, source_of
 from asyncguard.lint.contexts.loops import goes_over_keys, names_batches, shape_of
 from asyncguard.lint.domain.loops import LoopRecord
-from asyncguard.lint.domain.values import DEVICE, HOST_VALUE, Role, Value, container
+from asyncguard.lint.domain.values import (
+    DEVICE,
+    HOST_VALUE,
+    Role,
+    Value,
+    container,
+    with_role,
+)
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.narrowing import narrow, truth
 
 
 def comprehension(frame: Frame, node: cst.ListComp | cst.SetComp | cst.GeneratorExp) -> Value:
     """A comprehension is a loop that collects."""
-    return container(_comprehend(frame, node.for_in, node.elt))
+    role = Role.SET if type(node) is cst.SetComp else Role.NONE
+    return with_role(container(_comprehend(frame, node.for_in, node.elt)), role)
 
 
 def dict_comprehension(frame: Frame, node: cst.DictComp) -> Value:
@@ -35,7 +44,9 @@ def _comprehend(frame: Frame, clause: cst.CompFor, *elements: cst.BaseExpression
                 narrow(frame, condition.test, True)
             current = current.inner_for_in
         results = [evaluate(frame, element) for element in elements]
-        fork.take()
+        changes = fork.take()
+    if COPIES in changes:  # the variables of a comprehension are its own, what it starts is not
+        fork.apply({COPIES: changes[COPIES]})
     for _ in range(opened):
         frame.nest.note_batches(frame.loops.pop())
     return results[0]

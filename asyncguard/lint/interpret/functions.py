@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_call, note_event, note_site
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame, host_of
 from asyncguard.lint.contexts.iteration import first_device, placed_batch
+from asyncguard.lint.contexts.passing import passes
 from asyncguard.lint.contexts.trainings import note_act
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import (
@@ -44,14 +46,15 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.domain.work import Work
+from asyncguard.lint.interpret import copies
 from asyncguard.lint.interpret.arguments import bind_arguments, is_on_host
 from asyncguard.lint.interpret.growth import note_added_by_call
 from asyncguard.lint.interpret.learning import learn_from_function
 from asyncguard.lint.interpret.moves import handed_paths, moved_dict, note_moved_by_call
 from asyncguard.lint.interpret.narrowing import own_parameter
-from asyncguard.lint.interpret.placement import names_host
+from asyncguard.lint.interpret.placement import hand_default, names_host
 from asyncguard.lint.interpret.reads_of_calls import reads_of_call
-from asyncguard.lint.interpret.ruling_out import ruling_out
+from asyncguard.lint.interpret.ruling_out import handed_on, ruling_out
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import argument_paths, dotted, names_in
@@ -64,15 +67,17 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     arguments = _with_bound(node, callee, arguments)
     if type(info.node) is cst.Lambda:
         return inline(frame, node, info, arguments)
-    edge = frame.call(info)
-    frame.event("call", node, callee=info)
+    edge = note_call(frame, info)
+    note_event(frame, "call", node, callee=info)
     _note_decorated(frame, callee, arguments)
+    hand_default(frame, info)
     summary = frame.analysis.summary_for(info)
+    copies.after_call(frame, info, summary)
     _note_work(frame, summary)
     _note_runs(frame, node, info, arguments, summary)
     moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
     bound = bind_arguments(info, arguments, callee.element)
-    frame.passes(info, bound)
+    passes(frame, info, bound)
     learn_from_function(frame, info, arguments, bound)
     if not summary.reads and not summary.added and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
@@ -84,6 +89,7 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         if not frame.analysis.places_batches:
             edge.handed = Dependence(_on_host(info, arguments, bound))
         edge.handed |= passed
+        edge.handed_on = handed_on(frame, arguments, bound)
     reads_of_call(frame, node, _reads_for(frame, info, summary, bound, passed), bound)
     result = moved_dict(summary.result, moved)
     made = result or _instantiated(frame, summary.result, {**bound, **moved})
@@ -238,7 +244,7 @@ def inline(frame: Frame, node: cst.Call, info: FunctionInfo, arguments: Argument
         value = Value(DEVICE, site.point.framework, site.why, doubt=site.doubt, params=site.params)
         if site not in inner.sites:
             value = Value(params=site.params)
-        frame.site(site.point, node, value, sink=site.sink, via=site, subject=node)
+        note_site(frame, site.point, node, value, sink=site.sink, via=site, subject=node)
     if inner.nest.work & Work.RUNS_MODEL:
         frame.nest.does(Work.RUNS_MODEL)
     return result
@@ -254,14 +260,21 @@ def substitute(result: Value, bound: dict[int, Value], depth: int = 0) -> Value:
     if result.role is Role.MOVED:
         kept = next((v.role for v in passed if v.role in _KEPT), Role.MOVED)
         return with_role(from_params(result, INDEPENDENT), kept)
-    inferred = result.kind == DEVICE and result.confidence < MEDIUM
-    if result.params and (inferred or result.kind == UNKNOWN):
+    if result.params and _says_little(result):
         made = _made_of(result, passed)
-        if made is not None or not inferred:
-            return UNKNOWN_VALUE if made is None else made
+        if made is not None:
+            return made
+        if result.kind == UNKNOWN:
+            return UNKNOWN_VALUE
     result = _with_parts(_computed_with(result, passed), bound, depth + 1)
     params = together(value.params for value in passed)
     return with_role(from_params(result, params), _role_with(result, passed))
+
+
+def _says_little(result: Value) -> bool:
+    """Whether arguments say more of a result than is known of it itself."""
+    inferred = result.kind == DEVICE and result.confidence < MEDIUM
+    return inferred or result.kind == UNKNOWN
 
 
 def _role_with(result: Value, passed: list[Value]) -> Role:
@@ -359,7 +372,7 @@ def run_given(frame: Frame, arguments: Arguments) -> None:
     """Note what a function does that is handed over to be run at once: `strategy.run(step)`."""
     info = arguments[0].value.ref if arguments else None
     if isinstance(info, FunctionInfo):
-        frame.call(info)
+        note_call(frame, info)
         if frame.analysis.summary_for(info).work & Work.GRADIENTS:
             frame.nest.does(Work.STEP)
 

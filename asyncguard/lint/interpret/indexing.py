@@ -13,6 +13,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, is_made_of_models
 from asyncguard.lint.contexts.priors import prior_for
+from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -21,6 +22,7 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    MAY_BE_NUMBER,
     MODEL,
     ONE_NUMBER,
     SYMBOL,
@@ -41,12 +43,15 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.lookup import computed_with
+from asyncguard.lint.interpret.memory import taken
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
 from asyncguard.lint.interpret.reads import may_be_read
 from asyncguard.lint.interpret.structures import entry, keyed
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, item_path
+
+_FORM = family("value.form")
 
 
 class Index(NamedTuple):
@@ -67,6 +72,8 @@ def subscript(frame: Frame, node: cst.Subscript) -> Value:
     index = Index(node, path, values, any(True for _ in masks))
     if path and (stored := frame.lookup(path)) is not None and stored.kind != UNKNOWN:
         return stored
+    if any(isinstance(value.literal, str) and _FORM(value.literal) for value in values):
+        return HOST_VALUE
     element = _ELEMENTS.get(owner.kind)
     found = element(frame, owner, index) if element is not None else None
     if not path or (found is not None and found.kind != UNKNOWN):
@@ -120,7 +127,10 @@ def _of_host_array(frame: Frame, owner: Value, index: Index) -> Value:
             # A table in host memory takes no index on the device but a number, which it reads.
             operator_site(frame, "scalar-index", index.node, no_surer(value, owner))
     points = all(value.kind == HOST and not value.role for value in index.values)
-    return HOST_VALUE if points and owner.role == Role.INDICES else part_of(owner)
+    if points and owner.role == Role.INDICES:
+        return HOST_VALUE
+    part = part_of(owner)._replace(name=MAY_BE_NUMBER) if points else part_of(owner)
+    return taken(owner, part, index.node, index.values)
 
 
 def _of_masked(frame: Frame, index: Index) -> Value:
@@ -146,6 +156,8 @@ def _of_plain(frame: Frame, owner: Value, index: Index) -> Value | None:
 def _of_symbol(frame: Frame, owner: Value, index: Index) -> Value | None:
     if frame.analysis.knowledge.framework_of(owner.name) == "numpy":
         return Value(HOST_ARRAY, "numpy")  # `np.r_[0:4, 5:n]`
+    if made := frame.analysis.knowledge.returns.exact.get(f"{owner.name}.__getitem__"):
+        return Value(*made)  # `Device["CUDA"]`
     if owner.name == "sys.modules" and _is_own_name(index.node):
         return symbol(frame.analysis.module_name)
     return None
@@ -166,7 +178,9 @@ def _of_unknown(frame: Frame, owner: Value, index: Index) -> Value | None:
 
 
 def _of_model(frame: Frame, owner: Value, index: Index) -> Value | None:
-    return owner if is_made_of_models(owner) else None  # `self.layers[0]`
+    """`self.layers[0]`, or how a compiled function is launched: `kernel[blocks, threads]`."""
+    launched = isinstance(owner.ref, FunctionInfo)
+    return owner if launched or is_made_of_models(owner) else None
 
 
 _ELEMENTS: Mapping[str, Callable[[Frame, Value, Index], Value | None]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_escape
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import element_of, join_all
 from asyncguard.lint.domain.entries import Entries
@@ -15,6 +16,7 @@ from asyncguard.lint.domain.values import (
     Value,
     container,
     literal,
+    with_role,
 )
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.syntax.tree import text_of
@@ -85,7 +87,8 @@ def sequence(frame: Frame, node: cst.Tuple | cst.List) -> Value:
 
 def set_display(frame: Frame, node: cst.Set) -> Value:
     """A set."""
-    return container(join_all([evaluate(frame, e.value) for e in node.elements]))
+    held = join_all([evaluate(frame, e.value) for e in node.elements])
+    return with_role(container(held), Role.SET)
 
 
 def dict_display(frame: Frame, node: cst.Dict) -> Value:
@@ -99,7 +102,7 @@ def dict_display(frame: Frame, node: cst.Dict) -> Value:
             fields = fields.merged(value.fields, lambda _, last: last)
             continue
         key = evaluate(frame, element.key) if type(element) is cst.DictElement else HOST_VALUE
-        frame.note_escape(value)  # one of them is chosen and called
+        note_escape(frame, value)  # one of them is chosen and called
         values.append(value)
         if isinstance(key.literal, str):
             fields = fields.put(key.literal, value)

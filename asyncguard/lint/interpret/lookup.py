@@ -6,6 +6,7 @@ import functools
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_call
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.homes import host_of
 from asyncguard.lint.contexts.priors import prior_for
@@ -39,6 +40,7 @@ from asyncguard.lint.domain.values import (
     symbol,
     with_role,
 )
+from asyncguard.lint.interpret.memory import without_older
 from asyncguard.lint.interpret.types import instance_of, type_value
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -219,6 +221,9 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         method = knowledge.methods.get(owner.framework, {}).get(attr)
         if method == HOST:
             return HOST_VALUE
+        known = knowledge.frameworks.get(owner.framework)
+        if known is not None and known.closed and attr not in known.array_attributes:
+            return UNKNOWN_VALUE  # so that it is no array
         if _CARRIED(attr):
             return container(part_of(owner))  # of each layer: `outputs.past_key_values`
         return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
@@ -254,7 +259,7 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     for base in cls.family():
         known = base.module.attribute(base, attr)
         if known is not None:
-            return settled(known)
+            return without_older(frame, settled(known))
         if attr in base.annotations:
             with frame.speculation():
                 declared = type_value(host_of(base).frame, base.annotations[attr])
@@ -270,7 +275,7 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     method = cls.lookup(attr)
     if method is not None:
         if method.is_property:
-            frame.call(method)
+            note_call(frame, method)
             return frame.analysis.summary_for(method).result
         return Value(FUNCTION, ref=method, element=owner)
     return UNKNOWN_VALUE

@@ -9,6 +9,7 @@ from asyncguard.lint.contexts.frame import Machine
 from asyncguard.lint.interpret import (
     calls,
     choices,
+    comparisons,
     comprehensions,
     indexing,
     literals,
@@ -25,6 +26,7 @@ MACHINE = Machine(
         **lookup.EXPRESSIONS,
         **comprehensions.EXPRESSIONS,
         **operators.EXPRESSIONS,
+        **comparisons.EXPRESSIONS,
         **indexing.EXPRESSIONS,
         **calls.EXPRESSIONS,
     },

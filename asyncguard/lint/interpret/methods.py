@@ -6,25 +6,24 @@ import functools
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_call_by_name
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.priors import is_called, prior_for
 from asyncguard.lint.contexts.usage import told_by_call
 from asyncguard.lint.domain.arguments import Argument, Arguments
-from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of, function_of
-from asyncguard.lint.domain.handed import OF_PYTHON, Handed
+from asyncguard.lint.domain.definitions import ClassInfo
+from asyncguard.lint.domain.handed import OF_PYTHON
 from asyncguard.lint.domain.join import join
-from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Provenance, Reason
+from asyncguard.lint.domain.reasons import Provenance, Reason
 from asyncguard.lint.domain.values import (
     CALLABLE,
     CLASS,
     CONTAINER,
     DEVICE,
-    FUNCTION,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
-    MODEL,
     SUPER,
     SYMBOL,
     UNKNOWN,
@@ -34,10 +33,10 @@ from asyncguard.lint.domain.values import (
     as_sure,
     container,
     derived,
-    device,
     unplaced,
 )
 from asyncguard.lint.domain.work import Work
+from asyncguard.lint.interpret import copies
 from asyncguard.lint.interpret.arguments import any_device, handed
 from asyncguard.lint.interpret.arrays import (
     array_method,
@@ -48,18 +47,19 @@ from asyncguard.lint.interpret.arrays import (
 from asyncguard.lint.interpret.catalogued import call_symbol
 from asyncguard.lint.interpret.functions import mark_compiled, run_given
 from asyncguard.lint.interpret.growth import note_added
-from asyncguard.lint.interpret.lookup import attribute_of, defines
-from asyncguard.lint.interpret.models import METRIC, model_method, note_run, note_step
+from asyncguard.lint.interpret.instances import instance_method
+from asyncguard.lint.interpret.lookup import defines
+from asyncguard.lint.interpret.masks import NOTHING
+from asyncguard.lint.interpret.models import model_method, note_run, note_step
 from asyncguard.lint.interpret.opaque import (
     acted,
     call_of_name,
-    called_itself,
     of_parameters,
     of_pure_environment,
     opaque,
+    out_of_sight,
 )
 from asyncguard.lint.interpret.placement import (
-    NOTHING,
     moved_instance,
     prepared,
     unknown_upload,
@@ -68,13 +68,13 @@ from asyncguard.lint.interpret.placement import (
 from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.reads import trigger_sites
 from asyncguard.lint.interpret.receivers import each_of, may_be_moved, receiver_of
+from asyncguard.lint.interpret.regions import note_method
 from asyncguard.lint.interpret.structures import (
     added_by,
     compared_by_key,
     container_method,
     passed_on,
 )
-from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.syntax.tree import dotted
 
 
@@ -90,11 +90,9 @@ def call_method(
         return functools.reduce(join, [call_method(frame, node, o, func, arguments) for o in each])
     if owner.kind == UNKNOWN and owner.params.unless_plain:
         owner = UNKNOWN_VALUE  # what a function that was handed made: its methods tell what it is
-    _note_growth(frame, owner, func, arguments)
-    note_step(frame, node, owner, method)
-    note_run(frame, owner, method)
+    _note_call(frame, node, owner, func, arguments)
     if owner.kind == UNKNOWN:
-        owner = _called_by_name(frame, owner, func, arguments)
+        owner = _told_by_call(frame, owner, func, arguments)
     if (moved := _moved(frame, node, owner, func, arguments)) is not None:
         return moved
     if type(func.value) is cst.Name and owner.kind == DEVICE:
@@ -121,19 +119,30 @@ def _call_member(
     return call_symbol(frame, node, resolved.name, arguments)
 
 
-def _note_growth(frame: Frame, owner: Value, func: cst.Attribute, arguments: Arguments) -> None:
-    """Note what a method adds to an attribute, or to an argument."""
+def _note_call(
+    frame: Frame, node: cst.Call, owner: Value, func: cst.Attribute, arguments: Arguments
+) -> None:
+    """Note what a method does, by its name: it adds to a list, ends a step, begins a graph."""
     method = func.attr.value
     if method == "append" and owner.kind in (CONTAINER, UNKNOWN) and len(arguments) == 1:
         frame.give(dotted(func.value), container(arguments[0].value))
     if (added := added_by(frame, method, arguments)) is not None:
         note_added(frame, func.value, "", added)
+    note_step(frame, node, owner, method)
+    note_run(frame, owner, method)
+    if method in frame.analysis.knowledge.regions.of_methods:
+        note_method(frame, node, owner, method)
 
 
-def _called_by_name(frame: Frame, owner: Value, func: cst.Attribute, arguments: Arguments) -> Value:
-    """Note the call of a method of something unknown; return what its name tells of that."""
-    method, given = func.attr.value, handed(frame, arguments)
-    frame.call_by_name(method, given)
+def _told_by_call(frame: Frame, owner: Value, func: cst.Attribute, arguments: Arguments) -> Value:
+    """Note the call of a method of something unknown; return what it tells of that."""
+    method = func.attr.value
+    if arguments:
+        owner = copies.told_by_flag(frame, owner, method, arguments)
+        if owner.kind != UNKNOWN:
+            return owner
+    given = handed(frame, arguments)
+    note_call_by_name(frame, method, given)
     # A name of several words tells by itself.
     variable = "" if "_" in method else dotted(func.value).rpartition(".")[2]
     call_of_name(frame, variable, method, given)
@@ -165,6 +174,8 @@ def _array_method(
         frame.loops[-1].work |= Work.ENQUEUES  # of an object, whatever its class
     if owner.kind == UNKNOWN and method == "copy" and not arguments:
         return owner
+    if owner.kind == UNKNOWN and out_of_sight(frame, method):
+        copies.forget(frame)
     result = device_method(frame, node, owner, method, arguments)
     made = of_parameters(frame, method, arguments) if result.kind == UNKNOWN else result
     return made if made.kind == DEVICE else acted(frame, method, arguments, result)
@@ -175,12 +186,17 @@ def _known_method(
 ) -> Value:
     """Call a method of a value of known kind, which no checked class defines."""
     method = func.attr.value
+    if owner.kind == HOST_ARRAY:
+        copies.call_method(frame, node, owner, method, arguments)
     method_sites(frame, node, owner, method, arguments)
     if owner.kind == HOST_ARRAY:
-        return array_method(frame, owner, method, arguments)
+        made = array_method(frame, owner, method, arguments)
+        return copies.of_method_result(frame, node, owner, method, made)
+    if owner.kind in ("event", "stream"):
+        return copies.order(frame, node, owner, method, arguments) or UNKNOWN_VALUE
     if owner.kind == CONTAINER:
         if method not in OF_PYTHON:  # something else is on another path
-            frame.call_by_name(method, handed(frame, arguments))
+            note_call_by_name(frame, method, handed(frame, arguments))
         _note_comparisons(frame, node, Argument("", 0, func.value, owner), method, arguments)
         return container_method(frame, func, owner, method, arguments)
     if owner.kind in CALLABLE:
@@ -201,119 +217,6 @@ def _note_comparisons(
     trigger = frame.analysis.knowledge.trigger(f"list.{method}")
     if trigger is not None and owner.value.role != Role.DICT:
         trigger_sites(frame, node, trigger, compared_by_key(frame, node, [owner, *arguments]))
-
-
-def instance_method(
-    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
-) -> Value:
-    """Call a method of a checked class's instance, else one of what it inherits from."""
-    if owner.ref is None:
-        return UNKNOWN_VALUE
-    cls = class_of(owner)
-    if method in frame.analysis.knowledge.registers.get(owner.framework, NOTHING):
-        _register(frame, owner, arguments)
-    attribute = attribute_of(frame, owner, method) if owner.kind != SUPER else UNKNOWN_VALUE
-    _note_overriding(frame, node, owner, method, attribute, handed(frame, arguments))
-    if owner.kind == SUPER:
-        attribute = _inherited(cls, method) or attribute
-    if attribute.kind != UNKNOWN and not _is_left_open(frame, attribute):
-        return call_value(frame, node, _unbound(attribute), arguments)
-    if attribute.kind == UNKNOWN and _keeps_module(frame, owner, method):
-        return owner
-    if owner.kind in CALLABLE and attribute.kind != FUNCTION:
-        return _method_of_model(frame, node, owner, method, arguments)
-    made = _foreign_method(frame, node, owner, method, arguments)
-    declares = made.kind == UNKNOWN and attribute.kind == FUNCTION
-    return _declared_by(frame, function_of(attribute)) if declares else made
-
-
-def _method_of_model(
-    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
-) -> Value:
-    """Call what a checked model has from its framework, or a part that others make of it.
-
-    `self.model(x)` runs a model by its name, wherever it was made.
-    """
-    part = prior_for(frame, dotted(node.func))
-    if part.kind == MODEL:
-        return call_value(frame, node, part, arguments)
-    method_sites(frame, node, owner, method, arguments)
-    return model_method(frame, node, owner, method, arguments)
-
-
-def _is_left_open(frame: Frame, attribute: Value) -> bool:
-    """Whether a method leaves it to subclasses what it does."""
-    return attribute.kind == FUNCTION and frame.analysis.is_abstract(function_of(attribute))
-
-
-def _unbound(method: Value) -> Value:
-    """Return what is called; a static method is handed no instance."""
-    static = method.kind == FUNCTION and function_of(method).is_static
-    return method._replace(element=None) if static else method
-
-
-def _declared_by(frame: Frame, info: FunctionInfo) -> Value:
-    """Return the arrays that a method gives that leaves to subclasses how, as it declares."""
-    result = frame.analysis.summary_for(info).result
-    return result if result.kind in (DEVICE, CONTAINER) else UNKNOWN_VALUE
-
-
-def _keeps_module(frame: Frame, owner: Value, method: str) -> bool:
-    """Whether a method gives back the metric that it is called on: `metric.to(device)`."""
-    kinds = frame.analysis.knowledge.model_methods.get(owner.framework, {})
-    return owner.kind == METRIC and kinds.get(method) == MODEL
-
-
-def _foreign_method(
-    frame: Frame, node: cst.Call, owner: Value, method: str, arguments: Arguments
-) -> Value:
-    """Call a method that an instance has from elsewhere."""
-    path = dotted(node.func)
-    hinted = prior_for(frame, path) if path else UNKNOWN_VALUE
-    if hinted.kind != UNKNOWN:
-        return call_value(frame, node, hinted, arguments)
-    method_sites(frame, node, owner, method, arguments)
-    return acted(frame, method, arguments, of_parameters(frame, method, arguments))
-
-
-def _note_overriding(
-    frame: Frame, node: cst.Call, owner: Value, method: str, attribute: Value, given: Handed
-) -> None:
-    """Note the call for other classes that may define the method: subclasses first of all."""
-    cls = class_of(owner)
-    if attribute.kind == FUNCTION and attribute.element is owner:
-        frame.call_by_name(f"{cls.name}.{method}", given)
-        told = owner.confidence >= MEDIUM
-        if dotted(node.func.value) != "self" and not told:  # type: ignore[attr-defined]
-            frame.call_by_name(method, given)  # so may another class, of which it may be as well
-        if owner.confidence != HIGH and frame.analysis.is_abstract(function_of(attribute)):
-            frame.call_by_name(f".{method}", given)
-    elif attribute.kind == UNKNOWN:
-        if owner.kind == INSTANCE:  # a subclass's own
-            frame.call_by_name(f"{cls.name}.{method}", given)
-        if name := cls.passed_as(method):
-            frame.call_by_name(name, given)
-        called_itself(frame, method, given)
-
-
-def _inherited(cls: ClassInfo, method: str) -> Value | None:
-    """Return a method that a class inherits from checked code, bound to its instance."""
-    bases = [base.ref for base in cls.bases if isinstance(base.ref, ClassInfo)]
-    found = [info for base in bases if (info := base.lookup(method)) is not None]
-    return Value(FUNCTION, ref=found[-1], element=instance_of(cls)) if found else None
-
-
-def _register(frame: Frame, owner: Value, arguments: Arguments) -> None:
-    """`register_buffer("scale", scale)` makes an attribute that moves with its model.
-
-    `add_state("seen", default=[])` makes a list of such.
-    """
-    named = next((a for a in arguments if a.keyword in ("", "name")), None)
-    name = named.value.literal if named is not None else None
-    if isinstance(name, str) and frame.given is not None:
-        listed = any(a.value.kind == CONTAINER for a in arguments)
-        registered = device(owner.framework)
-        frame.given[name] = container(registered) if listed else registered
 
 
 _BY_NAME = frozenset({Provenance.NAME, Provenance.HOT_NAME})
@@ -354,7 +257,7 @@ def _of_tool(frame: Frame, owner: Value, method: str, arguments: Arguments) -> V
         return prepared(frame, arguments)
     if owner.kind in _TOOLS or (owner.kind == "progress" and owner.element is not None):
         if owner.why.kind in _BY_NAME:  # of a class of its own, maybe: a scheduler of noise
-            frame.call_by_name(method, handed(frame, arguments))
+            note_call_by_name(frame, method, handed(frame, arguments))
         return UNKNOWN_VALUE
     return None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_call_by_name, note_event, note_site
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.contexts.priors import prior_for
@@ -22,6 +23,7 @@ from asyncguard.lint.domain.values import (
     HOST_ARRAY,
     HOST_VALUE,
     INSTANCE,
+    MAY_BE_NUMBER,
     MODEL,
     SUPER,
     UNKNOWN,
@@ -38,8 +40,8 @@ from asyncguard.lint.interpret.arguments import any_device, handed
 from asyncguard.lint.interpret.functions import call_function
 from asyncguard.lint.interpret.indexing import chosen_from_device
 from asyncguard.lint.interpret.learning import learn_from_layer
+from asyncguard.lint.interpret.masks import NOTHING
 from asyncguard.lint.interpret.opaque import ACTS
-from asyncguard.lint.interpret.placement import NOTHING
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import argument_paths, dotted, names_in
 
@@ -55,7 +57,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     _note_choices(frame, callee, arguments)
     _note_splatted(frame, callee, arguments)
     if not any(a.value.kind == HOST_ARRAY and a.value.framework != "numpy" for a in arguments):
-        frame.event("work", node, callee.framework)  # else the model is in host memory as well
+        note_event(frame, "work", node, callee.framework)  # else the model is on the host as well
     if callee.ref is None:
         learn_from_layer(frame, callee, arguments)
     if isinstance(callee.ref, ClassInfo):
@@ -63,6 +65,7 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         if result.kind not in (UNKNOWN, HOST):
             return result
     if isinstance(callee.ref, FunctionInfo):
+        _note_launch(frame, node, callee.framework, arguments)
         return _call_compiled(frame, callee.ref, callee.framework)
     role = Role.NONE if callee.kind == "criterion" else Role.MODEL_OUTPUT
     return derived(callee, DEVICE, callee.framework, role)
@@ -128,6 +131,21 @@ def _run_forward(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     return call_function(frame, node, bound, arguments)
 
 
+def _note_launch(frame: Frame, node: cst.Call, framework: str, arguments: Arguments) -> None:
+    """Note that a compiled function is given arrays in host memory, which it copies and awaits.
+
+    A name alone does not make one, for the caller may give another; numbers are no arrays.
+    """
+    point = frame.analysis.knowledge.sync_launches.get(framework)
+    if point is not None and any(_is_host_array(argument.value) for argument in arguments):
+        note_site(frame, point, node, device(framework), subject=node)
+
+
+def _is_host_array(value: Value) -> bool:
+    sure = value.confidence >= MEDIUM and value.name != MAY_BE_NUMBER
+    return value.kind == HOST_ARRAY and sure
+
+
 def _call_compiled(frame: Frame, info: FunctionInfo, framework: str) -> Value:
     """Call a compiled function."""
     if frame.analysis.summary_for(info).work & Work.GRADIENTS:
@@ -172,7 +190,7 @@ def model_method(
         if kind == HOST_ARRAY and arguments:
             frame.nest.does(Work.RUNS_MODEL)  # it predicts
         return derived(owner, kind, owner.framework)
-    frame.call_by_name(method, handed(frame, arguments))
+    note_call_by_name(frame, method, handed(frame, arguments))
     if _TOKENIZES(method):
         return UNKNOWN_VALUE  # not what the model computes
     _note_choices(frame, owner, arguments)
@@ -220,14 +238,14 @@ def note_step(frame: Frame, node: cst.Call, owner: Value, method: str) -> None:
             if updates:
                 _note_member(frame, node)
             frame.nest.does(Work.STEP if updates else Work.GRADIENTS | Work.TRAINS)
-            frame.event("work", node, owner.framework or active[0])
+            note_event(frame, "work", node, owner.framework or active[0])
     elif method == "step" and _is_environment(frame, node, owner):
         frame.nest.does(Work.RUNS_MODEL)
         note_act(frame)
     elif owner.kind in ("optimizer", "scaler") and method in knowledge.optimizer_methods:
         _note_member(frame, node)
         frame.nest.does(Work.STEP)
-        frame.event("work", node, owner.framework or active[0])
+        note_event(frame, "work", node, owner.framework or active[0])
     elif _is_one_step(owner, method):
         frame.nest.does(Work.STEP)
     elif not knowledge.hot_functions.get(method, NOTHING).isdisjoint(active):

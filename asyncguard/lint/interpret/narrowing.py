@@ -35,6 +35,7 @@ from asyncguard.lint.domain.values import (
     container,
     device,
     doubted,
+    from_params,
 )
 from asyncguard.lint.interpret.lookup import hinted_at
 from asyncguard.lint.interpret.protocols import protocol_site
@@ -187,7 +188,8 @@ def _of_types(current: Value, known: list[Value]) -> Value:
     if value.kind == CONTAINER and value.element is None and current.kind != CONTAINER:
         keys = value.role is Role.DICT and current.kind == DEVICE
         held = keyed(current) if keys else current
-        value = container(held)._replace(role=value.role)
+        listed = held.params | Dependence(unless_array=held.params.on)  # an array is no list
+        value = container(from_params(held, listed))._replace(role=value.role)
     unsure = current.kind == UNKNOWN and value.kind not in (HOST, HOST_ARRAY)
     keep = current.params if unsure else INDEPENDENT
     role = Role.UNPLACED if value.kind == DEVICE else value.role

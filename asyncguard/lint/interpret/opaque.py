@@ -9,6 +9,7 @@ import sys
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_call_by_name, note_event
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -16,6 +17,7 @@ from asyncguard.lint.domain.handed import OF_NAME, Handed
 from asyncguard.lint.domain.reasons import MEDIUM, Provenance, Reason
 from asyncguard.lint.domain.values import CONTAINER, DEVICE, UNKNOWN, UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
+from asyncguard.lint.interpret import copies
 from asyncguard.lint.interpret.arguments import any_device
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -30,11 +32,13 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     What one gives that is handed none, its name says little of: losses of a whole step are numbers.
     """
     name = node.func.attr.value if type(node.func) is cst.Attribute else dotted(node.func)
+    if name not in frame.analysis.knowledge.copy_orders:
+        copies.forget(frame)
     given = any_device(arguments)
     if given and frame.loops:
         frame.loops[-1].work |= Work.ENQUEUES
     if given or _WAITS(name):
-        frame.event("opaque", node)
+        note_event(frame, "opaque", node)
     if (made := of_parameters(frame, name, arguments)).kind == DEVICE:
         return made
     unknown = given or any(
@@ -43,10 +47,16 @@ def opaque(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return UNKNOWN_VALUE if unknown else Value(role=Role.OPAQUE_RESULT)
 
 
+def out_of_sight(frame: Frame, method: str) -> bool:
+    """Whether a method of an argument may wait for copies, by its name."""
+    known = frame.analysis.knowledge
+    return bool(_WAITS(method) or method in known.copy_waits) and method not in known.copy_orders
+
+
 def call_of_name(frame: Frame, variable: str, method: str, given: Handed) -> None:
     """Note the call of a method of a class that may be named like the variable."""
     if len(variable) >= SHORT:
-        frame.call_by_name(f"{OF_NAME}{variable}.{method}", given)
+        note_call_by_name(frame, f"{OF_NAME}{variable}.{method}", given)
 
 
 def called_itself(frame: Frame, variable: str, given: Handed) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts.conditions import IDENTITY, guard_of
+from asyncguard.lint.contexts.effects import note_event
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
-from asyncguard.lint.contexts.iteration import element_of, holds_numbers, join_all
-from asyncguard.lint.contexts.options import asked_by
+from asyncguard.lint.contexts.iteration import element_of, join_all
+from asyncguard.lint.contexts.options import asked_by, is_option
 from asyncguard.lint.contexts.usage import scan
+from asyncguard.lint.domain.copies import Memory, combined
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.hotness import IN_STEP
@@ -19,15 +21,13 @@ from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     ARRAYS,
-    CLASS,
     CONTAINER,
     DEVICE,
     FUNCTION,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
-    INSTANCE,
-    MODEL,
+    MAY_BE_NUMBER,
     NUMBERS,
     SYMBOL,
     UNKNOWN,
@@ -41,8 +41,10 @@ from asyncguard.lint.domain.values import (
     literal,
     no_surer,
 )
+from asyncguard.lint.interpret import copies
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.lookup import computed_with
+from asyncguard.lint.interpret.memory import memory_of
 from asyncguard.lint.interpret.narrowing import (
     guarded_by_omission,
     guarded_by_test,
@@ -54,7 +56,6 @@ from asyncguard.lint.syntax.tree import dotted, text_of
 
 _BITS = frozenset({cst.BitAnd, cst.BitOr, cst.BitXor})
 _JOINING = frozenset({cst.Add, cst.Multiply})  # of texts, and of masks
-_MEMBERSHIP = frozenset({cst.In, cst.NotIn})
 
 
 def _learn_place(frame: Frame, node: cst.BaseExpression, value: Value, other: Value) -> None:
@@ -66,10 +67,9 @@ def _learn_place(frame: Frame, node: cst.BaseExpression, value: Value, other: Va
         return
     known = frame.analysis.knowledge.frameworks.get(other.framework)
     if other.confidence == HIGH and known is not None and not known.asynchronous_cpu:
-        frame.note(
-            node.value,
-            Value(HOST_ARRAY, other.framework, Reason(Provenance.USAGE), params=value.params),
-        )
+        why = Reason(Provenance.USAGE)
+        held = Value(HOST_ARRAY, other.framework, why, name=MAY_BE_NUMBER, params=value.params)
+        frame.note(node.value, held)
 
 
 def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
@@ -86,12 +86,21 @@ def binary(frame: Frame, node: cst.BinaryOperation) -> Value:
         return HOST_VALUE  # only strings are added to strings
     same = operator in _JOINING and left.role is right.role  # of masks, a sum and a product are one
     mask = (operator in _BITS or same) and Role.MASK in (left.role, right.role)
+    copies.use(frame, node, left, right)
     result = combine(left, right, mask=mask)
+    if result.kind == UNKNOWN and _of_number_and_option(node, left, right):
+        return HOST_VALUE
     if result.kind == DEVICE:
         result = _of_class(result, left, right)
         frame.operation(result.framework)
-        frame.event("work", node, result.framework)
+        note_event(frame, "work", node, result.framework)
     return result
+
+
+def _of_number_and_option(node: cst.BinaryOperation, left: Value, right: Value) -> bool:
+    """Whether this computes with a number and an option: `loss.item() / args.steps`."""
+    sides = ((left, node.right), (right, node.left))
+    return any(one.kind == HOST and is_option(other) for one, other in sides)
 
 
 def _of_class(result: Value, *operands: Value) -> Value:
@@ -138,9 +147,11 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
             return made
     if left.kind == CONTAINER or right.kind == CONTAINER:
         return _combine_containers(left, right)
-    for one in (left, right):
-        if one.kind == HOST_ARRAY:
-            return one._replace(params=params, role=role)
+    arrays = [one for one in (left, right) if one.kind == HOST_ARRAY]
+    if arrays:
+        array = min(arrays, key=lambda one: one.name == MAY_BE_NUMBER)
+        operands = [memory_of(v) or Memory() for v in (left, right) if v.kind != HOST]
+        return array._replace(params=params, role=role, ref=combined(operands))
     if left.kind == right.kind == HOST:
         return no_surer(no_surer(_of_numbers(left, right), left), right)
     return Value(params=params, role=role)
@@ -205,6 +216,9 @@ def unary(frame: Frame, node: cst.UnaryOperation) -> Value:
     value = evaluate(frame, node.expression)
     if isinstance(value.literal, (int, float)) and type(node.operator) is cst.Minus:
         return literal(-value.literal)
+    if value.kind == HOST_ARRAY:
+        copies.use(frame, node, value)
+        value = value._replace(ref=combined([memory_of(value) or Memory()]))
     if type(node.operator) is cst.BitInvert and value.kind in ARRAYS:
         return value._replace(role=Role.MASK)
     return value
@@ -232,76 +246,6 @@ def _holds_others(node: cst.BaseExpression) -> bool:
     if type(node) is cst.Call:
         return dotted(node.func) in ("dict", "list", "set")
     return type(node) is cst.Dict or type(node) is cst.List
-
-
-def comparison(frame: Frame, node: cst.Comparison) -> Value:
-    """A comparison of device values is a device mask; a chain of them reads all but the last."""
-    ordered = type(node.comparisons[0].operator) in _ORDERS
-    left = (computed_with if ordered else evaluate)(frame, node.left)
-    result = HOST_VALUE
-    sides = (node.left, *(target.comparator for target in node.comparisons))
-    of_kinds = any(map(_describes, sides))
-    for index, target in enumerate(node.comparisons):
-        right = evaluate(frame, target.comparator)
-        result = HOST_VALUE if of_kinds else _compare(frame, node, target.operator, left, right)
-        if index < len(node.comparisons) - 1:
-            protocol_site(frame, "__bool__", node, result)
-        left = right
-    return result
-
-
-def _describes(node: cst.BaseExpression) -> bool:
-    """Whether an expression is what an array is like, which compares with nothing but its kind."""
-    if type(node) is cst.Call:
-        return not node.args and dotted(node.func).rpartition(".")[2] == "type"
-    return type(node) is cst.Attribute and node.attr.value in ("shape", "dtype", "device")
-
-
-_ORDERS = frozenset({cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual})
-_NO_ARRAYS = frozenset({CLASS, FUNCTION, INSTANCE, MODEL})
-
-
-def _is_member(frame: Frame, value: Value) -> bool:
-    """Whether this is a member of one of a framework's classes: `GroupMember.WORLD`."""
-    owner = value.name.rpartition(".")[0].rpartition(".")[2] if value.kind == SYMBOL else ""
-    return owner[:1].isupper() and bool(frame.analysis.knowledge.framework_of(value.name))
-
-
-def _compare(
-    frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
-) -> Value:
-    if type(operator) in IDENTITY:
-        return HOST_VALUE
-    if type(operator) in _MEMBERSHIP:
-        container = node.comparisons[-1].comparator
-        named = type(container) is cst.Attribute  # `in x.labels` is found by its name
-        asked = right.kind == DEVICE or (right.kind == UNKNOWN and right.params.only >= 0)
-        if asked and not isinstance(left.literal, str) and not named:
-            protocol_site(frame, "__contains__", node, right, whole=True)
-        _compared_with_each(frame, node, left, right)
-        return HOST_VALUE
-    equal = type(operator) in (cst.Equal, cst.NotEqual)
-    if any(_is_plain_side(frame, side, equal=equal) for side in (left, right)):
-        return HOST_VALUE
-    return combine(left, right, mask=True)
-
-
-def _compared_with_each(frame: Frame, node: cst.Comparison, left: Value, right: Value) -> None:
-    """`x in [a, b]` compares one after the other, and reads each result."""
-    if left.kind == DEVICE and left.confidence >= MEDIUM and holds_numbers(right):
-        if left.role not in (Role.NAME_INFERRED, Role.UNPLACED):
-            protocol_site(frame, "__bool__", node, left)
-        return
-    held = right.element if right.kind == CONTAINER and right.role != Role.DICT else None
-    if held is not None and held.kind == DEVICE and not isinstance(left.literal, str):
-        protocol_site(frame, "__bool__", node, held)
-
-
-def _is_plain_side(frame: Frame, side: Value, *, equal: bool) -> bool:
-    """Whether no array comes of comparing anything with this."""
-    if side.kind == CONTAINER or side.name == "str" or isinstance(side.literal, str):
-        return True
-    return equal and (side.is_none or side.kind in _NO_ARRAYS or _is_member(frame, side))
 
 
 def conditional(frame: Frame, node: cst.IfExp) -> Value:
@@ -381,6 +325,7 @@ def await_(frame: Frame, node: cst.Await) -> Value:
 def yield_(frame: Frame, node: cst.Yield) -> Value:
     """A generator's elements are joined into what iterating it yields, in each step maybe."""
     frame.yields_steps |= frame.nest.context() == IN_STEP
+    copies.forget(frame)  # whoever asks for more may have waited
     if type(node.value) is cst.From:
         frame.yields.append(element_of(frame, evaluate(frame, node.value.item)))
     elif node.value is not None:
@@ -392,7 +337,6 @@ EXPRESSIONS: Expressions = {
     cst.BinaryOperation: binary,
     cst.UnaryOperation: unary,
     cst.BooleanOperation: boolean,
-    cst.Comparison: comparison,
     cst.IfExp: conditional,
     cst.Lambda: lambda_,
     cst.NamedExpr: walrus,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import libcst as cst
 
 from asyncguard.catalogue import SyncPoint, load
+from asyncguard.lint.contexts.effects import note_site
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.domain.arguments import Argument, Arguments
@@ -15,29 +16,23 @@ from asyncguard.lint.domain.definitions import FunctionInfo, class_of
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.reasons import Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
-    ARRAYS,
     CALLABLE,
     DEVICE,
     HOST,
     HOST_ARRAY,
     INSTANCE,
     MODEL,
-    SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
-    Place,
     Role,
     Value,
     container,
     device,
     doubted,
     from_params,
-    with_role,
 )
 from asyncguard.lint.interpret.arguments import DEVICE_NAME, conditions_hold, last
 from asyncguard.lint.interpret.presence import is_there_already
-from asyncguard.lint.interpret.structures import innermost_value
-from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Device, SyncKind
@@ -65,6 +60,8 @@ def placed(frame: Frame, framework: str, arguments: Arguments) -> Value:
         return _made_on(frame, framework, where)
     if any(a.stars == 2 for a in arguments):
         return device(framework, frame.reason(Provenance.GUESS, "its options may name a device"))
+    if framework in frame.function.placed_for:
+        return device(framework, frame.reason(Provenance.GUESS, "a caller has set the device"))
     if frame.analysis.device == Device.ACCELERATOR:
         return device(framework, Reason(Provenance.USAGE, "`device` is set to `accelerator`"))
     return Value(HOST_ARRAY, framework, Reason(Provenance.USAGE))
@@ -86,6 +83,20 @@ def set_default(frame: Frame, name: str, where: Value) -> None:
         frame.bind(DEFAULT + framework, where)
 
 
+def hand_default(frame: Frame, callee: FunctionInfo) -> None:
+    """Note that a function of the file is called where arrays are made on a device by default."""
+    if callee.module is not frame.analysis:
+        return  # analysed before or after, as it comes
+    known = frozenset(frame.analysis.knowledge.default_device.values())
+    set_here = {f: frame.lookup(DEFAULT + f) for f in known}
+    placed = {f for f, where in set_here.items() if where is not None and not _is_host(where)}
+    callee.placed_for |= placed
+
+
+def _is_host(where: Value) -> bool:
+    return where.literal is None or names_host(where)
+
+
 def enter_device(frame: Frame, name: str, where: Value) -> Callable[[], None]:
     """Note where a block makes arrays that name no device; return what ends that."""
     framework = frame.analysis.knowledge.device_contexts.get(name)
@@ -95,63 +106,6 @@ def enter_device(frame: Frame, name: str, where: Value) -> Callable[[], None]:
     before = frame.lookup(path) or UNKNOWN_VALUE
     frame.bind(path, where)
     return lambda: frame.bind(path, before)
-
-
-def as_mask(
-    frame: Frame, result: Value, name: str, operands: Sequence[Value], arguments: Arguments
-) -> Value:
-    """Return an array in the role that what makes it gives: a mask, indices, or none of its own."""
-    if result.kind not in ARRAYS:
-        return result
-    knowledge, framework = frame.analysis.knowledge, result.framework
-    unplaced = result.place is Place.EITHER
-    if _makes_mask(knowledge, framework, name, operands, arguments):
-        return with_role(result, Role.MASK)
-    keeps = name == "to" or name in knowledge.keeps_masks.get(framework, NOTHING)
-    if keeps and any(innermost_value(o).role == Role.INDICES for o in operands[:1]):
-        return with_role(result, Role.INDICES)
-    anywhere = unplaced and name in knowledge.whole  # it is still not known where
-    if name in knowledge.makes_indices.get(framework, NOTHING) and not anywhere:
-        return with_role(result, Role.INDICES)
-    if not unplaced and any(map(_is_integer_type, arguments)):
-        return with_role(result, Role.INDICES)
-    return with_role(result, Role.UNPLACED if unplaced else Role.NONE)
-
-
-_INTEGER = family("dtype.integer")
-
-
-def _is_integer_type(argument: Argument) -> bool:
-    """Whether an argument asks for integers, of which an array is no mask, whatever its name."""
-    return argument.value.kind == SYMBOL and _INTEGER(last(argument.value.name))
-
-
-def _makes_mask(
-    knowledge: Knowledge,
-    framework: str,
-    name: str,
-    operands: Sequence[Value],
-    arguments: Arguments,
-) -> bool:
-    """Whether a function or method makes a mask: always, of masks, or as it is told to."""
-    if name in knowledge.makes_masks.get(framework, NOTHING):
-        return True
-    if name in knowledge.keeps_masks.get(framework, NOTHING) and any(map(_is_mask, operands)):
-        return True
-    if any(
-        a.value.kind == SYMBOL and last(a.value.name) in knowledge.mask_types for a in arguments
-    ):
-        return True
-    return name == "to" and _is_mask(operands[0]) and all(map(_names_a_device, arguments))
-
-
-NOTHING: frozenset[str] = frozenset()
-
-
-def _is_mask(value: Value) -> bool:
-    """Whether a value is a mask, or a list or tuple of masks."""
-    value = innermost_value(value)
-    return value.kind in ARRAYS and value.role == Role.MASK
 
 
 def moved_to(frame: Frame, arguments: Arguments) -> Value | None:
@@ -191,7 +145,7 @@ def _options(point: SyncPoint) -> tuple[str, ...]:
 
 
 def _says_where(argument: Argument) -> bool:
-    return _is_tensor(argument) or _names_a_device(argument) or _is_other(argument)
+    return _is_tensor(argument) or names_a_device(argument) or _is_other(argument)
 
 
 _A_TYPE = family("dtype.given")
@@ -216,10 +170,10 @@ def _names_a_type(frame: Frame, point: SyncPoint, arguments: Arguments) -> bool:
     return wanted and conditions_hold(frame, point, arguments)
 
 
-def _names_a_device(argument: Argument) -> bool:
+def names_a_device(argument: Argument) -> bool:
     """Whether an argument of `.to` is a device, as far as its name says."""
     if argument.keyword:
-        return argument.keyword == "device"
+        return argument.keyword == "device" and not names_host(argument.value)
     literal = argument.value.literal
     if argument.value.kind == HOST and literal is not None:
         kind = literal.partition(":")[0] if isinstance(literal, str) else ""
@@ -291,7 +245,7 @@ def upload_if_on_host(
             continue
         if conditions_hold(frame, point, arguments) and any(map(_says_where, arguments)):
             made = handed_on_host(frame, point, owner.params.only, where)
-            frame.site(point, node, made, subject=node)
+            note_site(frame, point, node, made, subject=node)
             return
 
 
@@ -348,7 +302,7 @@ def _upload(
         param = evaluate(frame, owner).params.only
     asked = Dependence(unless_there=frozenset({param})) if param >= 0 else INDEPENDENT
     read = device(point.framework, frame.by_name(why.text), asked)
-    frame.site(point, node, read, subject=owner)
+    note_site(frame, point, node, read, subject=owner)
     known = frame.env.get(owner.value) if type(owner) is cst.Name else None
     if known is not None and known.kind == UNKNOWN:  # it stays there: `y = x.to(device)`
         frame.note(dotted(owner), Value(HOST_ARRAY, point.framework, why, Role.BATCH))
@@ -359,7 +313,7 @@ def _names_where(frame: Frame, points: Iterable[SyncPoint], arguments: Arguments
     if len(arguments) == 1 and arguments[0].stars == 2:
         return True
     typed = any(_names_a_type(frame, point, arguments) for point in points)
-    return typed or any(map(_names_a_device, arguments))
+    return typed or any(map(names_a_device, arguments))
 
 
 def _makes_instance(node: cst.BaseExpression) -> bool:

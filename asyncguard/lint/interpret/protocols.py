@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_site
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.reasons import HIGH, Doubt
 from asyncguard.lint.domain.values import CONTAINER, DEVICE, UNKNOWN, Role, Value, doubted
+from asyncguard.lint.interpret import copies
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
 
@@ -34,6 +36,8 @@ def protocol_site(
 
     `whole`: of a container it asks for nothing. `among`: only for values of these frameworks.
     """
+    if value.kind != CONTAINER or protocol != "__bool__":  # a list tells whether it holds any
+        copies.use(frame, node, value)
     read = _first_read(value) if sink or protocol in _TEXT else value
     if read.kind != DEVICE and not (read.kind == UNKNOWN and read.params):
         return False
@@ -46,7 +50,7 @@ def protocol_site(
             continue
         point = frame.analysis.knowledge.sync_protocols.get((framework, protocol))
         if point is not None:
-            frame.site(point, node, read, sink=sink, whole=whole, subject=node)
+            note_site(frame, point, node, read, sink=sink, whole=whole, subject=node)
             return True
     return False
 
@@ -108,5 +112,5 @@ def operator_site(frame: Frame, operator: str, node: cst.CSTNode, value: Value) 
     for framework in (value.framework,) if value.framework else frame.analysis.frameworks:
         point = frame.analysis.knowledge.sync_operators.get((framework, operator))
         if point is not None:
-            frame.site(point, node, value, subject=node)
+            note_site(frame, point, node, value, subject=node)
             return

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from asyncguard.lint.contexts.effects import note_site
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
-from asyncguard.lint.domain.definitions import Parameter, Site
+from asyncguard.lint.domain.definitions import Site
+from asyncguard.lint.domain.parameters import Parameter
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     DEVICE,
@@ -36,7 +38,8 @@ def reads_of_call(
             continue
         point = translate(frame.analysis.knowledge, read.point, value.framework)
         if point is not None:
-            frame.site(point, node, value, sink=read.sink, whole=read.whole, via=read, subject=node)
+            sink, whole = read.sink, read.whole
+            note_site(frame, point, node, value, sink=sink, whole=whole, via=read, subject=node)
 
 
 def _handed_for(read: Site, value: Value) -> Value:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import libcst as cst
 
+from asyncguard.catalogue import Framework
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device, parts
 from asyncguard.lint.domain.arguments import Arguments
@@ -20,6 +21,7 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    MAY_BE_NUMBER,
     MODEL,
     NUMBERS,
     ONE_NUMBER,
@@ -37,7 +39,12 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret import builtin_calls
 from asyncguard.lint.interpret.arguments import first_host_array
-from asyncguard.lint.interpret.placement import NOTHING, as_mask, owner_on_host, placed
+from asyncguard.lint.interpret.masks import NOTHING, as_mask
+from asyncguard.lint.interpret.placement import (
+    names_host,
+    owner_on_host,
+    placed,
+)
 from asyncguard.lint.interpret.structures import leaf
 from asyncguard.model import SyncKind
 
@@ -70,11 +77,29 @@ def symbol_result(frame: Frame, name: str, arguments: Arguments) -> Value:
     registers = name in knowledge.registers.get(callee.framework, NOTHING)
     if registers and callee.kind != _ANYWHERE:
         return device(callee.framework)
+    if callee.kind == MODEL and _runs_on_host(frame, callee, arguments):
+        return HOST_VALUE
     result = _RESULTS.get(callee.kind)
     made = result(frame, callee, arguments) if result is not None else None
     if made is not None:
         return made
     return frame.analysis.named(callee.kind, callee.framework, frame.returned(name))
+
+
+def _runs_on_host(frame: Frame, callee: Callee, arguments: Arguments) -> bool:
+    """Whether options say that what is made runs on the host: `providers=["CPU..."]`, or none."""
+    known = frame.analysis.knowledge.frameworks.get(callee.framework)
+    if known is None or not known.on_host:
+        return False
+    given = [(a.value, known.on_host[a.keyword]) for a in arguments if a.keyword in known.on_host]
+    return not any(a.stars for a in arguments) and all(
+        value.is_none or _holds_only(value, words) for value, words in given
+    )
+
+
+def _holds_only(value: Value, words: tuple[str, ...]) -> bool:
+    """Whether a list is known to hold nothing but some of these texts."""
+    return value.items is not None and all(item.literal in words for item in value.items)
 
 
 def _dispatched(frame: Frame, callee: Callee, arguments: Arguments) -> Value | None:
@@ -100,7 +125,8 @@ def _masked(frame: Frame, made: Value, callee: Callee, arguments: Arguments) -> 
 
 def _anywhere(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     made = placed(frame, callee.framework, arguments)
-    if made.kind == HOST_ARRAY and arguments and _converts(frame, callee):
+    told = any(a.keyword == "device" and names_host(a.value) for a in arguments)
+    if made.kind == HOST_ARRAY and arguments and not told and _converts(frame, callee):
         made = _where_it_was(made, arguments[0].value)
     return _masked(frame, made, callee, arguments)
 
@@ -138,6 +164,8 @@ def _flattened(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
 def _computed(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     """Return what is computed on the device."""
     knowledge = frame.analysis.knowledge
+    if any(a.keyword == "device" and names_host(a.value) for a in arguments):
+        return _masked(frame, Value(HOST_ARRAY, callee.framework), callee, arguments)
     frame.operation(callee.framework)
     made = _device_result(frame, callee, arguments)
     keeps = knowledge.keeps_masks.get(callee.framework, NOTHING)
@@ -179,11 +207,28 @@ def _on_host(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     if most is not None and _gives_one(arguments, most):
         # An action, maybe, like one that a policy returns.
         return doubted(HOST_VALUE, Doubt.INFERRED)
-    made = Value(HOST_ARRAY, owner_on_host(frame, callee.framework))
+    name = "" if _is_surely_array(frame, callee, arguments) else MAY_BE_NUMBER
+    made = Value(HOST_ARRAY, owner_on_host(frame, callee.framework), name=name)
     return _masked(frame, made, callee, arguments)
 
 
+def _is_surely_array(frame: Frame, callee: Callee, arguments: Arguments) -> bool:
+    """Whether a function in host memory gives an array, and not a number for a number."""
+    knowledge = frame.analysis.knowledge
+    framework = knowledge.frameworks[callee.framework]
+    own = callee.name.startswith(tuple(f"{module}." for module in framework.modules))
+    if not own or callee.framework != "numpy" or callee.last in framework.makes:
+        return True
+    whole = len(arguments) == 1 and callee.last in knowledge.reductions
+    return not whole and any(
+        a.value.kind == HOST_ARRAY and a.value.name != MAY_BE_NUMBER for a in arguments
+    )
+
+
 def _plain(frame: Frame, callee: Callee, arguments: Arguments) -> Value | None:
+    where = frame.analysis.knowledge.device_functions.get(callee.name)
+    if where is not None:
+        return Value(HOST, name=callee.name, literal=where)
     if callee.framework == "numpy" or not arguments:
         return None
     place = arguments[0].value.literal  # of a device, say
@@ -248,27 +293,34 @@ def _gives_one(arguments: Arguments, most: int) -> bool:
 def _device_result(frame: Frame, callee: Callee, arguments: Arguments) -> Value:
     """Return what a device function makes: of host tensors only it stays there, as a rule."""
     framework, why = callee.framework, frame.returned(callee.name)
-    uploads = frame.analysis.knowledge.frameworks[framework].asynchronous_cpu
+    known_of = frame.analysis.knowledge.frameworks[framework]
+    uploads = known_of.asynchronous_cpu or known_of.on_device
     held = [first_device(argument.value) for argument in arguments]
-    known = [value for value in held if value.kind == DEVICE]
-    surest = max(
-        (value for value in known if value.place is not Place.EITHER),
-        key=lambda value: value.confidence,
-        default=None,
-    )
-    if not uploads and (_stays(framework, surest, arguments) or _of_numbers(arguments)):
-        return Value(HOST_ARRAY, framework)
-    if known:
-        if surest is not None and surest.confidence >= MEDIUM:
+    kinds = {value.kind for value in held}
+    surest = _surest(held)
+    if _stays(known_of, surest, arguments) or (not uploads and _of_numbers(arguments)):
+        return device(framework, why) if _moves(frame, callee) else Value(HOST_ARRAY, framework)
+    if surest is not None:
+        if surest.confidence >= MEDIUM:
             return derived(surest, DEVICE, framework)
-        if surest is not None:
-            return doubted(device(framework, why), Doubt.INFERRED)
-        made = unplaced(framework, why, _where_arguments_are(arguments))
-        return doubted(made, Doubt.INFERRED)
-    if not held or any(value.kind not in _NO_ARRAYS for value in held):
+        return doubted(device(framework, why), Doubt.INFERRED)
+    if DEVICE not in kinds and (not kinds or kinds - _NO_ARRAYS):
         return device(framework, why)
     made = unplaced(framework, why, _where_arguments_are(arguments))
-    return made if uploads else doubted(made, Doubt.INFERRED)
+    return made if uploads and DEVICE not in kinds else doubted(made, Doubt.INFERRED)
+
+
+def _surest(held: Iterable[Value]) -> Value | None:
+    """Return the device value that is most surely on the device, of those not placed anywhere."""
+    placed = [v for v in held if v.kind == DEVICE and v.place is not Place.EITHER]
+    return max(placed, key=lambda value: value.confidence, default=None)
+
+
+def _moves(frame: Frame, callee: Callee) -> bool:
+    """Whether a function puts what it is given on the device, whatever else is said."""
+    points = frame.analysis.knowledge.sync_functions.get(callee.name, ())
+    uploads = (point for point in points if point.kind == SyncKind.UPLOAD)
+    return any(point.when is None or not point.when.keyword_present for point in uploads)
 
 
 def _where_arguments_are(arguments: Arguments) -> Dependence:
@@ -286,10 +338,12 @@ def _of_numbers(arguments: Arguments) -> bool:
     return all(v.kind == HOST for v in given) and any(v.name in NUMBERS for v in given)
 
 
-def _stays(framework: str, surest: Value | None, arguments: Arguments) -> bool:
+def _stays(framework: Framework, surest: Value | None, arguments: Arguments) -> bool:
     """Whether something is computed in host memory: what else it is given is no device tensor."""
+    if framework.asynchronous_cpu:
+        return False
     listed = bool(arguments) and arguments[0].value.kind == CONTAINER  # all are in one place
     if surest is not None and surest.confidence >= (HIGH if listed else MEDIUM):
         return False
     arrays = [first_host_array(argument.value) for argument in arguments]
-    return any(array is not None and array.framework == framework for array in arrays)
+    return any(array is not None and array.framework == framework.name for array in arrays)

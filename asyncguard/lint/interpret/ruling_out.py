@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
+from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import Dependence, together
 from asyncguard.lint.domain.handed import Given
+from asyncguard.lint.domain.parameters import Parameter
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     ARRAYS,
@@ -40,7 +41,7 @@ def ruling_out(
     """
     reads = frame.analysis.summary_for(info).reads
     asked = together(read.params for read in reads)
-    given = dict(_constants(frame, info, arguments, bound)) if _asks_for_truth(asked) else {}
+    given = dict(_constants(frame, info, arguments, bound))
     return Dependence(
         when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
         where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
@@ -58,8 +59,16 @@ def ruling_out(
     )
 
 
-def _asks_for_truth(asked: Dependence) -> bool:
-    return bool(asked.when_true or asked.when_false or asked.when_given)
+def handed_on(
+    frame: Frame, arguments: Arguments, bound: Mapping[int, Value]
+) -> frozenset[tuple[int, int]]:
+    """Return which parameters of its own a function hands on as they are, and as which."""
+    own = frame.function.parameters
+    named = {dotted(argument.node) for argument in arguments}
+    found = ((value.params.only, index) for index, value in bound.items())
+    return frozenset(
+        (i, index) for i, index in found if i in range(len(own)) and own[i].name in named
+    )
 
 
 def _constants(

@@ -12,8 +12,10 @@ import libcst as cst
 
 from asyncguard.catalogue import load
 from asyncguard.lint.contexts import branches
+from asyncguard.lint.contexts.copies import COPIES, in_flight
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import element_of
+from asyncguard.lint.contexts.options import NOTHING
 from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.loops import Guard
@@ -28,11 +30,13 @@ from asyncguard.lint.domain.values import (
     Value,
 )
 from asyncguard.lint.domain.work import Work
+from asyncguard.lint.interpret import copies
 from asyncguard.lint.interpret.binding import bind_target
 from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
 from asyncguard.lint.interpret.functions import as_given
 from asyncguard.lint.interpret.narrowing import narrow, truth
 from asyncguard.lint.interpret.placement import enter_device
+from asyncguard.lint.interpret.regions import within
 from asyncguard.lint.interpret.stores import store
 from asyncguard.lint.syntax.tree import dotted, walk
 
@@ -71,6 +75,8 @@ def return_(frame: Frame, node: cst.Return) -> bool:
     """A return ends the path."""
     value = evaluate(frame, node.value) if node.value is not None else HOST_VALUE
     frame.returns.append(as_given(frame, node.value, value))
+    if COPIES in frame.env:
+        frame.left = frame.left.joined(in_flight(frame.env))
     return False
 
 
@@ -140,18 +146,22 @@ def class_(frame: Frame, node: cst.ClassDef) -> bool:
 def with_(frame: Frame, node: cst.With) -> bool:
     """A context manager: some record a graph, which makes the loop a training loop."""
     leave: list[Callable[[], None]] = []
+    asked = NOTHING
     for item in node.items:
         value = evaluate(frame, item.item)
         if type(item.item) is cst.Call:
             name = evaluate_name(frame, item.item.func)
             leave.append(enter_device(frame, name, value))
+            asked |= within(frame, name, item.item) or NOTHING
+            leave.append(copies.enter_stream(frame, name, item.item))
             if name and frame.analysis.knowledge.step_contexts.find(name):
                 records = not item.item.args or dotted(item.item.args[0].value) != "False"
                 work = Work.GRADIENTS | Work.UPDATES if records else Work.RUNS_MODEL
                 frame.nest.does(work)
         if item.asname is not None:
             store(frame, item.asname.name, _entered(value))
-    falls = suite(frame, node.body)
+    with frame.guarded(None, asked=asked):
+        falls = suite(frame, node.body)
     for end in leave:
         end()
     return falls

@@ -10,6 +10,7 @@ from asyncguard.catalogue import load
 from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
+from asyncguard.lint.contexts.passing import keeps
 from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Doubt
@@ -29,6 +30,7 @@ from asyncguard.lint.domain.values import (
     part_of,
     with_role,
 )
+from asyncguard.lint.interpret import copies
 from asyncguard.lint.interpret.binding import SEQUENCES, bind_target, holding, rebind
 from asyncguard.lint.interpret.growth import note_added
 from asyncguard.lint.interpret.indexing import (
@@ -39,6 +41,7 @@ from asyncguard.lint.interpret.indexing import (
     index_cost,
     index_value,
 )
+from asyncguard.lint.interpret.memory import taken
 from asyncguard.lint.interpret.moves import note_moved_attribute, note_moved_entries
 from asyncguard.lint.interpret.operators import combine
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
@@ -93,7 +96,11 @@ def augmented(frame: Frame, node: cst.AugAssign) -> bool:
     value = evaluate(frame, node.value)
     if before.role is Role.IN_PROGRESS and value.kind == HOST:
         return True  # a number that is added leaves an attribute what it is
+    copies.use(frame, node, before, writes=True)
+    copies.use(frame, node, value)
     result = combine(before, value)
+    if before.kind == result.kind == HOST_ARRAY:
+        result = result._replace(ref=before.ref)  # which is changed in place
     scaled = type(node.operator) in (cst.DivideAssign, cst.MultiplyAssign)
     if scaled and result.kind == UNKNOWN and before.kind == HOST and not before.role:
         result = result._replace(role=Role.OPAQUE_RESULT)  # a number, whatever its name suggests
@@ -124,6 +131,7 @@ def _store_attribute(frame: Frame, target: cst.Attribute, value: Value) -> None:
     note_moved_attribute(frame, path, value)
     frame.bind(path, value)
     frame.give(path, value)
+    keeps(frame, path, value)
 
 
 def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
@@ -131,6 +139,9 @@ def _store_item(frame: Frame, target: cst.Subscript, value: Value) -> None:
     indices = [index_value(frame, element.slice) for element in target.slice]
     owner = _told_by(frame, target, before, indices, value)
     key = indices[0].literal if len(indices) == 1 else None
+    if owner.kind == HOST_ARRAY:
+        copies.use(frame, target, taken(owner, part_of(owner), target, indices), writes=True)
+        copies.use(frame, target, value)
     path = dotted(target.value)
     note_moved_entries(frame, path, value)
     note_added(frame, target.value, key if isinstance(key, str) else "", value)

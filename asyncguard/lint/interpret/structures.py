@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from asyncguard.lint.contexts import iteration
+from asyncguard.lint.contexts.effects import note_escape
 from asyncguard.lint.contexts.frame import Frame, call_value
 from asyncguard.lint.contexts.iteration import element_of, first_device
 from asyncguard.lint.domain.arguments import Arguments
@@ -47,7 +48,7 @@ def mapped(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     origin = iteration.source_of(given[0].value)
     shape = LoopShape(origin.confidence) if origin.kind == "loader" else LoopShape()
     frame.loops.append(LoopRecord(node, shape=shape, transparent=True, line=frame.line()))
-    frame.note_escape(arguments[0].value)
+    note_escape(frame, arguments[0].value)
     element = call_value(frame, node, arguments[0].value, elements)
     frame.loops.pop()
     return iteration.wrapping(given[0].value, element)
@@ -100,6 +101,11 @@ def keyed(owner: Value) -> Value:
     Like what a model returns, of which a part may be one as well, or a number: `meta["sizes"]`.
     """
     return with_role(part_of(owner), Role.MODEL_OUTPUT)
+
+
+OF_MAPPINGS = frozenset(
+    {"items", "keys", "values", "get", "pop", "popitem", "update", "setdefault"}
+)
 
 
 def mapping_method(owner: Value, method: str) -> Value:

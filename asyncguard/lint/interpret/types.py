@@ -23,6 +23,7 @@ from asyncguard.lint.domain.values import (
     Value,
     container,
     doubted,
+    with_role,
     without_params,
 )
 from asyncguard.lint.syntax.tree import dotted, parse_type, text_of
@@ -30,17 +31,17 @@ from asyncguard.lint.syntax.tree import dotted, parse_type, text_of
 
 def type_value(frame: Frame, node: cst.BaseExpression, depth: int = 0) -> Value:
     """Return what an annotation or class expression says about its instances."""
-    if type(node) is cst.SimpleString and depth < 3:
-        inner = parse_type(text_of(node) or "")
-        return type_value(frame, inner, depth + 1) if inner is not None else UNKNOWN_VALUE
-    if type(node) is cst.BinaryOperation and type(node.operator) is cst.BitOr:
-        left = type_value(frame, node.left, depth + 1)
-        right = type_value(frame, node.right, depth + 1)
-        return _union([left, right])
-    if type(node) is cst.Subscript and depth < 6:
-        return _generic(frame, node, depth)
-    if type(node) is cst.Name and node.value == "None":
-        return NONE_VALUE
+    match node:
+        case cst.SimpleString() if depth < 3:
+            inner = parse_type(text_of(node) or "")
+            return type_value(frame, inner, depth + 1) if inner is not None else UNKNOWN_VALUE
+        case cst.BinaryOperation(operator=cst.BitOr()):
+            sides = (node.left, node.right)
+            return _union([type_value(frame, side, depth + 1) for side in sides])
+        case cst.Subscript() if depth < 6:
+            return _generic(frame, node, depth)
+        case cst.Name(value="None"):
+            return NONE_VALUE
     known = frame.analysis.types if frame.parent is None else None
     path = dotted(node) if known is not None else ""
     if known is None or not path:
@@ -71,8 +72,8 @@ def type_of_name(frame: Frame, name: str) -> Value:
         role = Role.SLICE if name == "slice" else Role.NONE
         unknown = name in ("dict", "object")
         return UNKNOWN_VALUE if unknown else Value(HOST, role=role, name=name)
-    if name in ("list", "tuple", "set"):
-        return container(None)
+    if name in ("list", "tuple", "set", "frozenset"):
+        return _collection(name, [])
     if found := frame.analysis.knowledge.types.find(name):
         return Value(found[0], found[1])
     cls = frame.analysis.foreign_class(name)
@@ -94,9 +95,10 @@ def _union(values: list[Value]) -> Value:
 
 
 _DICTS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "OrderedDict", "DefaultDict"})
-_LISTS = frozenset({
-    "List", "list", "Sequence", "Tuple", "tuple", "Set", "set", "Iterable", "Iterator", "Generator",
-    "Collection", "FrozenSet", "deque", "Deque",
+_SETS = frozenset({"Set", "set", "FrozenSet", "frozenset", "AbstractSet", "MutableSet"})
+_LISTS = _SETS | frozenset({
+    "List", "list", "Sequence", "Tuple", "tuple", "Iterable", "Iterator", "Generator",
+    "Collection", "deque", "Deque",
 })  # fmt: skip
 
 
@@ -104,7 +106,8 @@ def _collection(head: str, inner: list[Value]) -> Value:
     """Return a dict of values, or a list, set or tuple of elements."""
     if head in _DICTS:
         return container(inner[-1] if inner else None)._replace(role=Role.DICT)
-    return container(inner[0] if inner else None)
+    role = Role.SET if head in _SETS else Role.NONE
+    return with_role(container(inner[0] if inner else None), role)
 
 
 def _generic(frame: Frame, node: cst.Subscript, depth: int) -> Value:

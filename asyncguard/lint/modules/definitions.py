@@ -11,7 +11,7 @@ from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function_of
 from asyncguard.lint.domain.hints import note_hint
 from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Role, Value
-from asyncguard.lint.interpret import blocks, types
+from asyncguard.lint.interpret import blocks, regions, types
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
 from asyncguard.lint.modules.outline import Outline, last_name, outer_functions
@@ -101,19 +101,14 @@ class Definitions(Scope):
         if decorator.kind == FUNCTION:
             info.decorators += (function_of(decorator),)
         name = blocks.name_of(decorator)
-        last = name.rpartition(".")[2] or dotted(func).rpartition(".")[2]
-        if last in ("property", "cached_property"):
-            info.is_property = True
-        elif last == "staticmethod":
-            info.is_static = True
-        elif last == "classmethod":
-            info.takes_class = True
-        elif _CACHES(last):
-            info.cached = True
-        elif name.rpartition(".")[2] == "partial" and type(node) is cst.Call and node.args:
+        last = name.rpartition(".")[2]
+        _note_kind(info, last or dotted(func).rpartition(".")[2])
+        if last == "partial" and type(node) is cst.Call and node.args:
             name = blocks.evaluate_name(frame, node.args[0].value)
         if not name:
             return value
+        if (region := regions.region_of(frame, name, regions.options_of(node))) is not None:
+            info.regions += (region._replace(line=info.place[2] or region.line),)
         if found := self.knowledge.compiled.find(name):
             info.compiled = True
             self.traced.update(self._handed_on(info))
@@ -178,3 +173,16 @@ class Definitions(Scope):
     def defines(self, method: str) -> bool:
         """Whether a class of the file defines a method of this name."""
         return self.outline.defines(method)
+
+
+def _note_kind(info: FunctionInfo, decorator: str) -> None:
+    """Note what one of Python's own decorators, by its last name, makes of a function."""
+    match decorator:
+        case "property" | "cached_property":
+            info.is_property = True
+        case "staticmethod":
+            info.is_static = True
+        case "classmethod":
+            info.takes_class = True
+        case _ if _CACHES(decorator):
+            info.cached = True

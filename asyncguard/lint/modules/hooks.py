@@ -40,8 +40,7 @@ class Hooked(NamedTuple):
 
 def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Hooked:
     """Return how often a framework enters a function of a file."""
-    outlined = info.outlined
-    taken = outlined.parameters if outlined else tuple(p.name for p in info.parameters)
+    outlined, taken = info.outlined, info.parameter_names
     if _is_nobodys(info, scope):
         return Hooked(Loop.NONE)
     knowledge = scope.knowledge
@@ -55,8 +54,11 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Hooked:
         return Hooked(Loop.STEP, "takes")
     if outlined is not None and outlined.uploads and _gives_items(info):
         return Hooked(Loop.STEP, "items")
-    eager = outlined if _is_eager(scope) else None
-    if eager is not None and outline.is_step(eager, of_model=_is_own_loss(info, outline)):
+    if (
+        outlined is not None
+        and _is_eager(scope)
+        and outline.is_step(outlined, of_model=_is_own_loss(info, outline))
+    ):
         return Hooked(Loop.STEP, "shaped")
     return Hooked(Loop.EPOCH if is_cold else Loop.NONE)
 

@@ -291,6 +291,10 @@ class Project:
         self.asked.add((importer, path))
         return self.screen.handed_on.of(path, last)
 
+    def imported_texts(self, path: str) -> Iterable[str]:
+        """Yield the texts of the checked files that a file imports."""
+        return self.screen.imported_texts(path)
+
     def outline(self, path: str, unit: Unit, frameworks: tuple[str, ...]) -> Outline:
         """Outline a text."""
         package = self._package(path)

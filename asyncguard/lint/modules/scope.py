@@ -35,6 +35,7 @@ class Modules(Protocol):
     def binds(self, module: str, name: str, importer: str) -> bool: ...
     def handed_on(self, name: str, importer: str) -> str: ...
     def is_packaged(self, path: str) -> bool: ...
+    def imported_texts(self, path: str) -> Iterable[str]: ...
 
 
 class Scope(ABC):
@@ -97,6 +98,37 @@ class Scope(ABC):
     def places_batches(self) -> bool:
         """Whether the file speaks of libraries whose loaders give batches on the device."""
         return _names_any(self.knowledge.language.placing_libraries, self.text.lower(), r"\w")
+
+    @cached_property
+    def devices(self) -> frozenset[str]:
+        """The devices, beside those of its frameworks, whose packages the file speaks of."""
+        return self._devices_of(self.text)
+
+    def _devices_of(self, text: str) -> frozenset[str]:
+        known = (self.knowledge.frameworks.get(name) for name in self.frameworks)
+        return frozenset(
+            device
+            for framework in known
+            for extension in (framework.extensions if framework is not None else ())
+            if _names_any(extension.modules, text, r"\w.")
+            for device in extension.devices
+        )
+
+    @cached_property
+    def sends_freely(self) -> bool:
+        """Whether the file is about devices alone to which a copy waits for nothing.
+
+        By its own text, and those of the files that it has its device from.
+        """
+        catalogue = self.knowledge.catalogue
+        if not catalogue.devices_named(self.text).issubset(catalogue.unwaited):
+            return False
+        if not self.devices.isdisjoint(catalogue.unwaited):
+            return True
+        texts = [*self.project.imported_texts(self.path)]
+        named = frozenset[str]().union(*map(catalogue.devices_named, texts))
+        spoken = frozenset[str]().union(*map(self._devices_of, texts))
+        return named.issubset(catalogue.unwaited) and not spoken.isdisjoint(catalogue.unwaited)
 
     @cached_property
     def names_host_runtimes(self) -> bool:

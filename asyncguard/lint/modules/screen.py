@@ -96,6 +96,15 @@ class Screen:
             self.imported[other] = found, graphs
         return self.imported[other]
 
+    def imported_texts(self, path: str) -> Iterable[str]:
+        """Yield the texts of the checked files that a file imports."""
+        for other in sorted({*self.handed_on.sources(path)} - {path}):
+            self.asked.add((path, other))
+            try:
+                yield decode(files.read(other))
+            except (OSError, SourceError):
+                continue
+
     def beside(self, path: str) -> tuple[tuple[str, ...], frozenset[str]]:
         """Return the frameworks of the files in the same folder, or in one that it is in.
 

@@ -6,8 +6,9 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, Host, evaluate
 from asyncguard.lint.contexts.priors import prior_for
-from asyncguard.lint.domain.definitions import FunctionInfo, Parameter
+from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.dependence import on_parameter
+from asyncguard.lint.domain.parameters import Parameter
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -144,9 +145,11 @@ def declared_result(frame: Frame, result: Value) -> Value:
     """Return the result of a frame's function, with what its signature declares of it."""
     node = frame.function.node
     annotation = node.returns if type(node) is cst.FunctionDef else None
-    if annotation is not None and _is_left_open(frame):
+    if annotation is None:
+        return result
+    if _is_left_open(frame):
         result = UNKNOWN_VALUE  # a subclass, or whatever follows the protocol, returns it
-    if annotation is None or result.kind not in (UNKNOWN, DEVICE, CONTAINER):
+    if result.kind not in (UNKNOWN, DEVICE, CONTAINER):
         return result
     outer = frame.parent or frame.analysis.frame
     with outer.speculation():
@@ -154,9 +157,7 @@ def declared_result(frame: Frame, result: Value) -> Value:
     if _is_plain(declared):
         # What computes may be declared a number and give an array; it is no list of numbers.
         return result if declared.kind == HOST and _is_computed(result) else declared
-    if result.kind == CONTAINER:
-        return result
-    if declared.kind == DEVICE and (result.kind == UNKNOWN or result.confidence == LOW):
+    if declared.kind == DEVICE and _is_guessed(result):
         return doubted(declared, Doubt.INFERRED)._replace(params=result.params)
     says_more = result.kind == UNKNOWN and not result.params
     return declared if says_more and declared.kind == CONTAINER else result
@@ -174,6 +175,11 @@ def _is_plain(declared: Value) -> bool:
         parts = [*(declared.items or ()), *([declared.element] if declared.element else [])]
         return bool(parts) and all(map(_is_plain, parts))
     return declared.kind == HOST and declared.name in types.HOST_TYPES
+
+
+def _is_guessed(value: Value) -> bool:
+    """Whether nothing, or little, says of a value what it is."""
+    return value.kind == UNKNOWN or (value.kind == DEVICE and value.confidence == LOW)
 
 
 def _is_computed(value: Value) -> bool:

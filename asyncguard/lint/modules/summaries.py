@@ -236,7 +236,9 @@ def _same(one: Summary, other: Summary) -> bool:
 
 def _key(summary: Summary) -> Key:
     """Return what callers can tell a summary by."""
-    plain = summary._replace(result=EMPTY.result, reads=(), sites=(), edges=(), events=(), added=())
+    plain = summary._replace(
+        result=EMPTY.result, reads=(), sites=(), edges=(), events=(), added=(), races=()
+    )
     edges = {(id(e.callee), e.context, e.handed) for e in summary.edges if e.callee.name}
     sites = (_site_keys(summary.reads), _site_keys(summary.sites))
     added = ((index, key, _value_key(value)) for index, key, value in summary.added)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import itemgetter
 
+from asyncguard.lint.contexts.copies import in_flight
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import Site, Summary
 from asyncguard.lint.domain.join import join
@@ -28,9 +29,13 @@ def summary_of(frame: Frame) -> Summary:
         tuple(frame.named.items()),
         work & ~Work.STEP if work & Work.MAKES_OPTIMIZER else work,
         tuple(frame.compiles),
+        frozenset(frame.enters),
         frozenset(frame.moved),
         tuple((*at, added) for at, added in sorted(frame.added.items(), key=itemgetter(0))),
         frozenset(frame.passed),
+        frame.left.joined(in_flight(frame.env)),
+        frame.waits,
+        tuple(frame.races),
     )
 
 

@@ -8,8 +8,10 @@ from asyncguard.lint.names.families import (
     extended,
     family,
     group,
+    is_in_place,
     is_listed,
     own,
+    singular,
     split,
 )
 
@@ -21,7 +23,9 @@ __all__ = [
     "extended",
     "family",
     "group",
+    "is_in_place",
     "is_listed",
     "own",
+    "singular",
     "split",
 ]

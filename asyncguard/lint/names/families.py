@@ -76,14 +76,19 @@ def split(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _WORD.findall(name))
 
 
+def is_in_place(name: str) -> bool:
+    """Whether a function or method of arrays changes what it is called on, by its name: `add_`."""
+    return name.endswith("_") and not name.endswith("__")
+
+
 @lru_cache(MAX_NAMES)
 def _phrases(name: str) -> tuple[str, str]:
     """Return a name's words as one text, as they are and each as if it were a plural."""
     words = split(name)
-    return f"_{'_'.join(words)}_", f"_{'_'.join(map(_singular, words))}_"
+    return f"_{'_'.join(words)}_", f"_{'_'.join(map(singular, words))}_"
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
     """Return a word without the ending of a plural: `batches` gives `batch`."""
     if word.endswith(("ches", "shes", "sses", "xes")):
         return word[:-2]

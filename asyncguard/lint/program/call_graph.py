@@ -9,14 +9,15 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
-from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
+from asyncguard.lint.domain.dependence import Dependence
 from asyncguard.lint.domain.handed import Signature
-from asyncguard.lint.domain.hotness import OF_LOOP, ONCE, Hotness
+from asyncguard.lint.domain.hotness import OF_LOOP, Hotness
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.names import family
-from asyncguard.lint.program.definitions import Definitions, classes_above, definitions, is_override
+from asyncguard.lint.program import calls
+from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, NamedCall
-from asyncguard.lint.source.switches import settled, sum_of
+from asyncguard.lint.source.switches import NO_SWITCHES, Switches, settled, sum_of
 from asyncguard.model import Loop
 
 _TEST_CASE = family("function.test_case")
@@ -26,25 +27,24 @@ _TESTS = family("file.test")
 class CallGraph:
     """Who calls whom in files, and how often each function is entered; by the files' paths."""
 
-    def __init__(
-        self, facts: Mapping[str, FileFacts], turned_on: frozenset[str] = frozenset()
-    ) -> None:
-        """`turned_on`: what configuration files change, as `settled` names it."""
+    def __init__(self, facts: Mapping[str, FileFacts], configured: Switches = NO_SWITCHES) -> None:
+        """`configured`: what configuration files and launch scripts say."""
         self.facts = facts
         files = facts.values()
-        self.off = settled(each.options for each in files) - turned_on
+        self.off = settled([*(each.options for each in files), configured])
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         above = classes_above(files)
         self._above = above
-        known = {self._decided(c) for c in _of_sources(facts)} | set(_wrapped(facts))
-        self.calls = [call for call in known if self._runs(call)]
         signatures = {
             (each.path, qualname): signature
             for each in files
             for _, qualname, signature in each.defined
         }
-        guesses = map(self._decided, _by_name(files, definitions(files, above), signatures))
-        self.guesses = [call for call in guesses if self._runs(call)]
+        seen = (*calls.of_sources(facts), *calls.by_passing(files, signatures))
+        known = {*map(self._decided, seen), *calls.wrapped(facts)}
+        self.calls = list(filter(self._runs, known))
+        guesses = map(self._decided, calls.by_name(files, definitions(files, above), signatures))
+        self.guesses = list(filter(self._runs, guesses))
         self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
         self.fallbacks = frozenset[FunctionId]().union(*(facts.fallbacks for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
@@ -91,17 +91,15 @@ class CallGraph:
         What they do beside these they do once a run: a generation, a sampling. What a framework
         enters in every step is none, nor what a step of another run calls: a draft of few tokens.
         """
-        down: dict[FunctionId, list[FunctionId]] = {}
         up: dict[FunctionId, list[FunctionId]] = {}
         steps: set[FunctionId] = set()
         for call in (*self.calls, *self.guesses):
             caller, callee = (call.caller_path, call.caller), (call.callee_path, call.callee)
-            down.setdefault(caller, []).append(callee)
             if call.context.loop is Loop.NONE and not call.context.guarded:
                 up.setdefault(callee, []).append(caller)
             if call.hot is not None and call.hot.kind is Provenance.REPEATS:
                 steps.add(callee)
-        within = _reached(steps, down)
+        within = _reached(steps, self._callees)
         runs = set[FunctionId]().union(*(facts.runs for facts in files))
         found = _reached(runs, up)
         return found - within - {key for key in found - runs if key in self.hooks}
@@ -216,6 +214,15 @@ class CallGraph:
                 found.setdefault((call.callee_path, call.callee), ([], []))[1].append(call)
         return found
 
+    def known_calls(self, function: FunctionId) -> list[Call]:
+        """Return the calls of a function that are known by more than its name."""
+        return self._callers.get(function, ([], []))[0]
+
+    def calls_of(self, function: FunctionId) -> list[Call]:
+        """Return the calls of a function, those too that are known by its name alone."""
+        known, guesses = self._callers.get(function, ([], []))
+        return [*known, *guesses]
+
     def causing(self, function: FunctionId, params: Dependence) -> Hotness:
         """Return how often calls enter a function that may cause what depends on its parameters.
 
@@ -232,6 +239,17 @@ class CallGraph:
         aside = ruled_out or bool(params.when_host)
         hook = Hotness.COLD if aside else self.hooks.get(function, Hotness.COLD)
         return max([hook, *levels])
+
+    def is_closed(self, function: FunctionId, params: Dependence) -> bool:
+        """Whether no call in sight gives the options that this hangs on, and no framework may.
+
+        Then it does not happen there, though it stands in a loop of its own function.
+        """
+        options = params.options
+        known, guesses = self._callers.get(function, ([], []))
+        if not options or not known or function in self.hooks:
+            return False
+        return all(options.is_ruled_out_by(call.handed) for call in (*known, *guesses))
 
     def is_caused(self, function: FunctionId, params: Dependence) -> bool:
         """Whether a known call hands arrays in host memory, where what depends on it asks for that.
@@ -271,6 +289,31 @@ class CallGraph:
         yield f"callers.{min(len(known), 2)}"
         if guesses:
             yield "callers.by_name"
+        if known:
+            level = max(self.level(call, self.entered_by(call)) for call in known)
+            yield f"called.{level.name.lower()}"
+        if (path, function) in self._trained:
+            yield "reached.by_training"
+
+    @cached_property
+    def _trained(self) -> set[FunctionId]:
+        """The functions that are training steps, and what these call."""
+        start = {k for k, h in self.hooked.items() if h.by == "trains" and h.loop is Loop.STEP}
+        for call in (*self.calls, *self.guesses):
+            trains = call.hot is not None and call.hot.kind is Provenance.TRAINS
+            if trains and call.context.loop is Loop.STEP:
+                start.add((call.callee_path, call.callee))
+        return _reached(start, self._callees)
+
+    @cached_property
+    def _callees(self) -> dict[FunctionId, list[FunctionId]]:
+        """The functions that each function calls, known or by name."""
+        found: dict[FunctionId, list[FunctionId]] = {}
+        for call in (*self.calls, *self.guesses):
+            found.setdefault((call.caller_path, call.caller), []).append(
+                (call.callee_path, call.callee)
+            )
+        return found
 
     @cached_property
     def _users(self) -> dict[int, set[str]]:
@@ -307,45 +350,6 @@ def _module(path: str) -> str:
     """Return the name that a file is imported by: of a package that of its folder."""
     folder, name = os.path.split(path)
     return os.path.basename(folder) if name == "__init__.py" else name.partition(".")[0]
-
-
-def _of_sources(files: Mapping[str, FileFacts]) -> Iterator[Call]:
-    """Yield the calls in all files; what was generated is called in what it was generated from."""
-    for facts in files.values():
-        for call in facts.calls:
-            called = files.get(call.callee_path)
-            yield call._replace(callee_path=called.source) if called and called.source else call
-
-
-def _by_name(
-    files: Iterable[FileFacts], meant: Definitions, signatures: Mapping[FunctionId, Signature]
-) -> Iterator[Call]:
-    """Yield the calls that a name may mean, of functions that take what is handed.
-
-    What overrides the method of a known class is meant whatever it takes.
-    """
-    passed: dict[str, set[FunctionId]] = {}
-    for name, key in (each for facts in files for each in facts.passed):
-        if key in signatures:
-            passed.setdefault(name, set()).add(key)
-    for call in {call for facts in files for call in facts.named}:
-        for key in passed.get(call.name) or meant.of(call):
-            taken = signatures[key]
-            takes = taken.takes(call.handed)
-            if takes or is_override(call.name):
-                handed = taken.handed(call.handed) if takes else INDEPENDENT
-                yield Call(
-                    call.caller_path, call.caller, *key, call.context, handed, line=call.line
-                )
-
-
-def _wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:
-    """Yield calls by which decorated functions enter what is defined in their decorators."""
-    for facts in files.values():
-        for (path, function), (home, decorator), line in facts.decorated:
-            for _, inner, _ in files[home].defined if home in files else ():
-                if inner.startswith(f"{decorator}."):
-                    yield Call(path, function, home, inner, ONCE, line=line)
 
 
 # What a program does now and then, though a function that runs in every step may call it.

@@ -12,6 +12,7 @@ from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence
 from asyncguard.lint.domain.handed import ANYTHING, Handed, Signature
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
+from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs, Region
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.lint.source.suppress import Suppression
 from asyncguard.lint.source.switches import NO_SWITCHES, Switches
@@ -49,6 +50,8 @@ class Candidate(NamedTuple):
     by: Via | None = None
     switches: frozenset[str] = frozenset()  # options that it hangs on, by their names
     if_handed: bool = False  # it waits only where a call hands a device value for `params`
+    graphs: Graphs = NO_GRAPHS  # that it is part of, as far as its function tells
+    how: str = ""  # the statement or builtin that asks: "assert", "max"
 
     @property
     def home(self) -> FunctionId:
@@ -84,6 +87,7 @@ class Call(NamedTuple):
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
     conditions: int = 0  # around that
+    handed_on: frozenset[tuple[int, int]] = frozenset()  # parameters of the caller, as its own
 
 
 class NamedCall(NamedTuple):
@@ -95,6 +99,16 @@ class NamedCall(NamedTuple):
     context: Context
     handed: Handed = ANYTHING
     line: int = 0  # where the first such call stands
+
+
+class Passed(NamedTuple):
+    """A function that is passed, by the name of the parameter or attribute, and where."""
+
+    name: str
+    function: FunctionId
+    caller: FunctionId
+    context: Context
+    line: int
 
 
 class Defined(NamedTuple):
@@ -138,8 +152,9 @@ class FileFacts(NamedTuple):
     rounds: frozenset[FunctionId] = frozenset()  # functions that loop over training steps
     runs: frozenset[FunctionId] = frozenset()  # and over steps that follow from each other
     compiled: frozenset[FunctionId] = frozenset()  # functions that it hands to a compiler
+    regions: frozenset[tuple[FunctionId, Region]] = frozenset()  # what it makes of functions
     decorated: frozenset[Decorated] = frozenset()
-    passed: frozenset[tuple[str, FunctionId]] = frozenset()  # functions, as these parameters
+    passed: frozenset[Passed] = frozenset()
     fallbacks: frozenset[FunctionId] = frozenset()  # run where what replaces them chooses nothing
     bases: Mapping[str, frozenset[str]] = {}  # last words of what classes inherit, by class name
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
@@ -166,6 +181,7 @@ class FileFacts(NamedTuple):
             rounds=self.rounds | more.rounds,
             runs=self.runs | more.runs,
             compiled=self.compiled | more.compiled,
+            regions=self.regions | more.regions,
             decorated=self.decorated | more.decorated,
             passed=self.passed | more.passed,
             fallbacks=self.fallbacks | more.fallbacks,

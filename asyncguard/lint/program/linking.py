@@ -6,18 +6,20 @@ function. It is reported where it stands.
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import ChainMap, Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from asyncguard.lint.domain.explained import PLACE
 from asyncguard.lint.domain.hotness import Context, Hotness
+from asyncguard.lint.evidence import words
 from asyncguard.lint.evidence.weights import of_way, weighed
 from asyncguard.lint.labels import IN_EVERY_STEP
 from asyncguard.lint.names import family
 from asyncguard.lint.program.call_graph import CallGraph
 from asyncguard.lint.program.facts import Candidate, FileFacts, FileResult, FunctionId, Spot, Via
 from asyncguard.lint.program.merging import Told, merged
+from asyncguard.lint.program.regions import Regions
 from asyncguard.lint.program.ways import Ways
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.model import CallSite, Confidence, Finding, FindingReason, Loop
@@ -26,27 +28,20 @@ from asyncguard.model import CallSite, Confidence, Finding, FindingReason, Loop
 def link(network: CallGraph) -> dict[str, FileResult]:
     """Give every candidate of every file its final context."""
     files = network.facts
-    candidates = {
-        candidate
-        for facts in files.values()
-        for candidate in facts.candidates
-        if network.compiled.isdisjoint((candidate.home, candidate.function))
-        and network.is_caused(candidate.function, candidate.params)
-        and (not candidate.if_handed or network.is_handed(candidate.function, candidate.params))
-    }
+    candidates = {c for facts in files.values() for c in facts.candidates if _is_met(c, network)}
     silenced = {c for c in candidates if c.by is not None and _is_silenced(c.by, c, files)}
     told: dict[str, list[Told]] = {path: [] for path in files}
+    regions = Regions(network)
     for candidate, finding in _in_contexts(candidates, network):
         if finding.path not in files:
             continue  # a read in a file that was followed to, of which nothing is reported
         call = _call(candidate.by, files)
         told[finding.path].append(Told(finding, call, candidate in silenced))
+        if (worse := regions.found(candidate, finding)) is not None:
+            told[finding.path].append(Told(worse, call, candidate in silenced))
     return {
         path: FileResult(
-            tuple(
-                _in_cells(weighed(worded(f), *network.known_of(f.path, f.function)), files)
-                for f in merged(told[path])
-            ),
+            tuple(_in_cells(found, files) for found in _weighed([*merged(told[path])], network)),
             facts.suppressions,
             facts.notebook,
             frozenset((c.by.line, c.finding.code) for c in silenced if c.by and c.by.path == path),
@@ -58,46 +53,87 @@ def link(network: CallGraph) -> dict[str, FileResult]:
     }
 
 
+def _is_met(candidate: Candidate, network: CallGraph) -> bool:
+    """Whether a program can wait there: it is not compiled, and calls hand in what waits."""
+    if not network.compiled.isdisjoint((candidate.home, candidate.function)):
+        return False
+    called = candidate.function, candidate.params
+    if not network.is_caused(*called):
+        return False
+    return not candidate.if_handed or network.is_handed(*called)
+
+
+def _weighed(findings: Sequence[Finding], network: CallGraph) -> Iterator[Finding]:
+    """Give the findings of a file their probabilities, by all that is known of their functions."""
+    known: dict[str, tuple[str, ...]] = {}
+    for function, count in Counter(finding.function for finding in findings).items():
+        beside = next(most for most in (10, 4, 2, 1) if count >= most)
+        told = *network.known_of(findings[0].path, function), *words.of_function(function)
+        known[function] = *told, f"beside.{beside}"
+    for finding in findings:
+        yield weighed(worded(finding), *known[finding.function])
+
+
 def _in_contexts(
     candidates: Collection[Candidate], network: CallGraph
 ) -> Iterator[tuple[Candidate, Finding]]:
     """Yield each candidate with its finding as often as its function is entered."""
-    told = _told_at_calls(candidates)
-    ways = Ways(network)
-    nearby = network.entered_nearby({c.function for c in candidates if _is_wrapped_barrier(c)})
-
-    def levels_of(candidate: Candidate) -> Mapping[FunctionId, Hotness]:
-        """Return how often functions are entered, as far as it matters to this candidate."""
-        if params := candidate.params:
-            if (candidate.finding.code, candidate.place, candidate.read) in told:
-                return network.hooks
-            level = network.causing(candidate.function, params)
-            if level < network.entered.get(candidate.function, Hotness.COLD):
-                return ChainMap({candidate.function: level}, network.entered)
-        is_near = candidate.function in nearby and _is_wrapped_barrier(candidate)
-        return nearby if is_near else network.entered
-
+    entries, ways = _Entries(candidates, network), Ways(network)
     for candidate in candidates:
         finding = candidate.finding
         if not network.off.isdisjoint(candidate.switches):
             finding = replace(finding, guarded=True)
         function = candidate.function
-        levels = levels_of(candidate)
+        levels = entries.levels_of(candidate)
         level = levels.get(function, Hotness.COLD)
         if _is_no_program(function) or network.is_aside(function[1]):
             yield candidate, replace(finding, loop=Loop.NONE)
             continue
         if candidate.named and level >= Hotness.RARE:
             finding = replace(finding, confidence=Confidence.MEDIUM)
-        if function in network.fallbacks:  # its loops run as seldom as it
+        if _is_rare(candidate, network):
             finding = replace(finding, guarded=True)
         hot = in_context(finding, level)
         if hot is not finding:
             inside = tuple(why for why in finding.reasons if why.about != PLACE)
             way = ways.to(function, levels)
-            items = finding.evidence and (*finding.evidence, *of_way(way.calls, way.conditions))
+            along = *of_way(way.calls, way.conditions), *words.of_callers(way.callers)
+            items = finding.evidence and (*finding.evidence, *along)
             hot = replace(hot, reasons=inside + way.reasons, evidence=items)
         yield candidate, hot
+
+
+class _Entries:
+    """How often functions are entered, as far as it matters to each of some candidates."""
+
+    def __init__(self, candidates: Collection[Candidate], network: CallGraph) -> None:
+        self._network = network
+        self._told = _told_at_calls(candidates)
+        barriers = {c.function for c in candidates if _is_wrapped_barrier(c)}
+        self._nearby = network.entered_nearby(barriers)
+
+    def levels_of(self, candidate: Candidate) -> Mapping[FunctionId, Hotness]:
+        """Return how often functions are entered for this candidate."""
+        network, function = self._network, candidate.function
+        if params := candidate.params:
+            if (candidate.finding.code, candidate.place, candidate.read) in self._told:
+                return network.hooks
+            level = network.causing(function, params)
+            if level < network.entered.get(function, Hotness.COLD):
+                return ChainMap({function: level}, network.entered)
+        is_near = function in self._nearby and _is_wrapped_barrier(candidate)
+        return self._nearby if is_near else network.entered
+
+
+def _is_rare(candidate: Candidate, network: CallGraph) -> bool:
+    """Whether a place is run in few steps, however often its function is entered.
+
+    Its loops run as seldom as a fallback, or as an option that no call gives.
+    """
+    if candidate.function in network.fallbacks:
+        return True
+    in_loop = candidate.finding.loop is Loop.STEP
+    return in_loop and network.is_closed(candidate.function, candidate.params)
 
 
 def _told_at_calls(candidates: Iterable[Candidate]) -> set[tuple[str, Spot, Spot]]:

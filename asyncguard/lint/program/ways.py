@@ -19,6 +19,7 @@ class Way(NamedTuple):
     reasons: tuple[FindingReason, ...] = ()
     calls: int = 0
     conditions: int = 0  # around these calls
+    callers: tuple[str, ...] = ()  # the functions that make them
 
 
 class Ways:
@@ -67,26 +68,33 @@ class Ways:
 
 
 def _order(call: Call) -> tuple[str, int, str, str, bool]:
-    loop, guarded, _ = call.context
-    return call.caller_path, call.line, call.caller, loop.value, guarded
+    context = call.context
+    return call.caller_path, call.line, call.caller, context.loop.value, context.guarded
 
 
 def _way(calls: tuple[Call, ...], start: FindingReason) -> Way:
     conditions = sum(call.conditions for call in calls)
-    return Way((*_links(calls), start), len(calls), conditions)
+    callers = tuple(call.caller for call in calls)
+    return Way((*links(calls), start), len(calls), conditions, callers)
 
 
-def _links(calls: tuple[Call, ...]) -> Iterator[FindingReason]:
+def links(calls: tuple[Call, ...]) -> Iterator[FindingReason]:
+    """Yield who calls whom, as reasons."""
     return (
         FindingReason(
             PLACE,
-            f"`{_last(call.callee)}` is called by `{_last(call.caller) or 'the module'}`",
+            called(call.callee, call.caller),
             call.caller_path,
             call.line,
             kind="call",
         )
         for call in calls
     )
+
+
+def called(callee: str, caller: str) -> str:
+    """Say who calls whom, by their qualified names."""
+    return f"`{_last(callee)}` is called by `{_last(caller) or 'the module'}`"
 
 
 def _loop(call: Call) -> FindingReason:

@@ -98,9 +98,7 @@ def _candidate(
         message += _reading(report.via.read, inside)
     fix = report.fix(found, source) if report.fix is not None else None
     finding = _finding(report, message, analysis, place, report.function, fix)
-    named = report.confidence == NAMED
-    switches, if_handed = report.context.switches, report.if_handed
-    return Candidate(finding, report.params, named, switches=switches, if_handed=if_handed)
+    return _of(report, finding, None)
 
 
 def _where_read(
@@ -121,8 +119,20 @@ def _where_read(
         if id(site) in inside
     )
     by = Via(analysis.path, report.function.qualname, place[0], place[1] + 1, via)
-    named, switches = report.confidence == NAMED, report.context.switches
-    return Candidate(finding, report.params, named, by, switches)
+    return _of(report, finding, by)
+
+
+def _of(report: Report, finding: Finding, by: Via | None) -> Candidate:
+    return Candidate(
+        finding,
+        report.params,
+        report.confidence == NAMED,
+        by,
+        report.context.switches,
+        report.if_handed and by is None,
+        report.context.graphs,
+        report.how,
+    )
 
 
 def _filled(message: str, place: Place, source: Source) -> str:

@@ -12,6 +12,7 @@ from typing import cast
 import libcst as cst
 
 from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.regions import Region
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.fallbacks import is_fallback
@@ -27,6 +28,7 @@ from asyncguard.lint.program.facts import (
     FunctionId,
     Hook,
     NamedCall,
+    Passed,
     unreadable,
 )
 from asyncguard.lint.report.candidates import candidates
@@ -34,7 +36,7 @@ from asyncguard.lint.report.plain import of_plain
 from asyncguard.lint.source.decode import SourceError, decode
 from asyncguard.lint.source.notebook import read_notebook
 from asyncguard.lint.source.suppress import suppressions
-from asyncguard.lint.syntax.unit import TooDeepError
+from asyncguard.lint.syntax.unit import TooDeepError, keep_ahead, read
 from asyncguard.model import Loop
 
 
@@ -50,6 +52,16 @@ def of_source(data: bytes, path: str, project: Project) -> FileFacts:
         return unreadable(path, "nested too deeply to be analysed")
     except Exception as error:  # noqa: BLE001 - a fault of ours must not hide other files
         return unreadable(path, f"could not be analysed: {type(error).__name__}: {error}")
+
+
+def is_python(data: bytes, path: str) -> bool:
+    """Whether a file's bytes can be read and parsed; whether they can be analysed is not asked."""
+    try:
+        notebook = read_notebook(data) if path.endswith(".ipynb") else None
+        read(notebook.source if notebook else "" if path.endswith(".ipynb") else decode(data))
+    except (SourceError, TooDeepError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def _of_notebook(data: bytes, path: str, project: Project) -> FileFacts:
@@ -77,7 +89,9 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     _make_room(project)
     analysis = project.file(path)
     if analysis is None:
-        analysis = project.add(path, text, project.unit(path, text), frameworks)
+        unit = project.unit(path, text)
+        keep_ahead(text, unit.tree)  # advice and repairs come next
+        analysis = project.add(path, text, unit, frameworks)
     if analysis.outline.unbound is not None and project.is_packaged(path):
         name, line = analysis.outline.unbound
         reason = f"nothing binds `{name}`, so that importing it raises NameError"
@@ -176,6 +190,7 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
         rounds=_with(Work.CONTAINS_TRAINING, analysis),
         runs=_with(Work.CONTAINS_RUNS, analysis),
         compiled=_compiled(analysis),
+        regions=frozenset(_regions(analysis)),
         decorated=frozenset(_decorated(analysis)),
         passed=frozenset(_passed(analysis)),
         fallbacks=frozenset(_fallbacks(analysis)),
@@ -196,6 +211,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 callee.qualname,
                 edge.context,
                 edge.handed,
+                handed_on=edge.handed_on,
             )
             if call not in seen:
                 seen.add(call)
@@ -251,14 +267,23 @@ def _decorated(analysis: FileAnalysis) -> Iterator[Decorated]:
             yield Decorated((analysis.path, info.qualname), key, info.place[2])
 
 
-def _passed(analysis: FileAnalysis) -> Iterator[tuple[str, FunctionId]]:
+def _passed(analysis: FileAnalysis) -> Iterator[Passed]:
     for info in analysis.reported:
-        for name, given in info.summary.passed if info.summary is not None else ():
-            yield name, (given.module.path, given.qualname)
+        caller = analysis.path, info.qualname
+        for name, given, context, line in info.summary.passed if info.summary is not None else ():
+            yield Passed(name, (given.module.path, given.qualname), caller, context, line)
 
 
 def _fallbacks(analysis: FileAnalysis) -> Iterator[FunctionId]:
     return ((analysis.path, info.qualname) for info in analysis.reported if is_fallback(info))
+
+
+def _regions(analysis: FileAnalysis) -> Iterator[tuple[FunctionId, Region]]:
+    """Yield the functions that become part of a graph, or are kept out of one, and how."""
+    for info in analysis.reported:
+        handed = info.summary.enters if info.summary is not None else ()
+        for function, region in (*((info, region) for region in info.regions), *handed):
+            yield (function.module.path, function.qualname), region
 
 
 def _compiled(analysis: FileAnalysis) -> frozenset[FunctionId]:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from asyncguard.catalogue import load
+from asyncguard.lint.labels import ERRORS
 from asyncguard.model import Confidence, Finding, Loop, SyncKind
 
 # What a finding counts for each call site: how likely it is to be true.
@@ -37,9 +38,9 @@ def by_place(finding: Finding) -> tuple[str, int, int, int, str, int, int, str]:
 
 
 def by_impact(finding: Finding) -> tuple[object, ...]:
-    """Order by hotness, then by the number of hot places to expect, then by place."""
-    rare = (finding.code != _UNREADABLE, _OFTEN[finding.loop], finding.guarded)
-    return *rare, -weight(finding), by_place(finding)
+    """Order by what fails, by hotness, by the number of hot places to expect, then by place."""
+    worst = finding.code != _UNREADABLE, finding.code not in ERRORS
+    return *worst, _OFTEN[finding.loop], finding.guarded, -weight(finding), by_place(finding)
 
 
 def weight(finding: Finding) -> float:

@@ -72,6 +72,7 @@ class Report:
     reasons: tuple[FindingReason, ...] = ()
     evidence: tuple[str, ...] = ()
     if_handed: bool = False  # only where a call hands a device value
+    how: str = ""  # what asks for the value, as `Site.how`
 
 
 def report_site(site: Site, code: str, message: str) -> Report:
@@ -92,11 +93,14 @@ def report_site(site: Site, code: str, message: str) -> Report:
         reasons=of_site(site),
         evidence=items.of_site(site),
         if_handed=site.if_handed,
+        how=site.how,
     )
 
 
 def code_of(site: Site) -> str:
     """Return the rule that a site belongs to."""
+    if site.held:
+        return "ASG108"
     return "ASG107" if site.sink else site.point.rule
 
 

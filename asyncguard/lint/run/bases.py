@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from asyncguard.lint.source.decode import SourceError, decode, parse_ahead
+from asyncguard.lint.source.decode import SourceError, decode
+
+if TYPE_CHECKING:  # where the cache answers, no tree is needed
+    import libcst as cst
 
 LEVELS = 3  # of bases of bases, and of packages that hand a name on
 
@@ -77,27 +79,41 @@ class Bases:
 
 def imported_bases(text: bytes) -> list[Imported]:
     """Return the bases of a file's classes that it imports."""
+    import libcst as cst
+
+    from asyncguard.lint.syntax.nodes import name_of
+
     tree = parsed(text)
-    classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    names = {base.id for node in classes for base in node.bases if isinstance(base, ast.Name)}
+    classes = (node for node in tree.body if isinstance(node, cst.ClassDef))
+    names = {name_of(base.value) for node in classes for base in node.bases}
     return [imported for bound, imported in imports(tree) if bound in names]
 
 
-def parsed(text: bytes) -> ast.Module:
+def parsed(text: bytes) -> cst.Module:
     """Return the syntax tree of a text; an empty one if it has none."""
+    import libcst as cst
+
+    from asyncguard.lint.syntax.unit import TooDeepError, parse_ahead
+
     try:
         return parse_ahead(decode(text))
-    except SourceError:
-        return ast.Module([], [])
+    except (SourceError, TooDeepError):
+        return cst.Module([])
 
 
-def imports(tree: ast.Module) -> Iterator[tuple[str, Imported]]:
+def imports(tree: cst.Module) -> Iterator[tuple[str, Imported]]:
     """Yield the names that a module binds by `from ... import`, and what they are."""
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
+    import libcst as cst
+
+    from asyncguard.lint.syntax.nodes import body
+    from asyncguard.lint.syntax.tree import dotted
+
+    for node in body(tree):
+        if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
+            module = dotted(node.module) if node.module is not None else ""
             for alias in node.names:
-                name = Imported(alias.name, node.module or "", node.level)
-                yield alias.asname or alias.name, name
+                name = alias.evaluated_name
+                yield alias.evaluated_alias or name, Imported(name, module, len(node.relative))
 
 
 def module(path: str) -> str:

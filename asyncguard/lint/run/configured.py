@@ -1,4 +1,4 @@
-"""The options that a project's configuration files and launch scripts turn on, by their names.
+"""The options that a project's configuration files and launch scripts turn on or off, by name.
 
 They stand beside the code: YAML, JSON, TOML and INI files, whose keys are options, and shell
 scripts, whose commands hand them. Each is read line by line: what a key is nested in says nothing.
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from asyncguard.lint.run.settings import DEFAULT_EXCLUDE
 from asyncguard.lint.run.surroundings import root_of
-from asyncguard.lint.source.switches import NOT
+from asyncguard.lint.source.switches import Switches
 
 KEYS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg")
 COMMANDS = (".sh", ".bash", ".slurm", ".sbatch")
@@ -28,7 +28,7 @@ _ON = frozenset({"true", "yes", "on", "1"})
 
 
 def configuration_files(checked: Iterable[str]) -> list[str]:
-    """Return the files beside those that are checked which may turn options on, sorted."""
+    """Return the files beside those that are checked which may give options values, sorted."""
     folders = {os.path.dirname(os.path.abspath(path)) for path in checked}
     found = {folder: root_of(folder) for folder in folders}
     roots = {root for root in found.values() if root is not None}
@@ -44,9 +44,9 @@ def _below(root: str) -> Iterator[str]:
         yield from (os.path.join(folder, n) for n in names if n.endswith((*KEYS, *COMMANDS)))
 
 
-def turned_on(paths: Iterable[str]) -> frozenset[str]:
-    """Return the options that these files give something, and `NOT` those that are not `true`."""
-    found: set[str] = set()
+def configured(paths: Iterable[str]) -> Switches:
+    """Return what these files give options."""
+    off, true, other = set[str](), set[str](), set[str]()
     for path in paths:
         try:
             if not os.path.isfile(path) or os.path.getsize(path) > MOST_OF_ONE:
@@ -58,9 +58,9 @@ def turned_on(paths: Iterable[str]) -> frozenset[str]:
         given = _of_commands(text) if path.endswith(COMMANDS) else _KEY.findall(text)
         for name, value in given:
             word = value.strip("\"' ;").lower()
-            found.update([_last(name)] if word not in _OFF else ())
-            found.update([f"{NOT}{_last(name)}"] if word not in _ON else ())
-    return frozenset(found)
+            (off if word in _OFF else true if word in _ON else other).add(_last(name))
+    left_off = frozenset(off)
+    return Switches(left_off, frozenset(true), left_off, frozenset(other))
 
 
 def _of_commands(text: str) -> Iterator[tuple[str, str]]:

@@ -67,11 +67,7 @@ def context_of(
     beside = configuration_files([*files, *others])
     configured = digest(stamped(beside))
     if not others:
-        cache = Cache(settings, options, configured, files)
-        known = {path: facts for path in files if (facts := cache.get(path)) is not None}
-        fresh = [path for path in files if path not in known]
-        modules = worker.index(files)
-        return Context(known, fresh, beside, modules, [cache], linked=cache.linked)
+        return _of_all(files, beside, Cache(settings, options, configured, files))
     stamps = stamped(others)
     last = stamp_of(str(path_of(settings)))
     few = Cache(settings, (options, last, digest(stamps)), configured, files, FEW_FILE)
@@ -94,6 +90,13 @@ def context_of(
     near = related(files, stamps, WHOLE)
     fresh = [*files, *near.paths]
     return Context({}, fresh, beside, modules, [few], leading(near, files))
+
+
+def _of_all(files: Sequence[str], beside: Sequence[str], cache: Cache) -> Context:
+    """Return what to look at for files beside which there are no others: those that changed."""
+    known = {path: facts for path in files if (facts := cache.get(path)) is not None}
+    fresh = [path for path in files if path not in known]
+    return Context(known, fresh, beside, worker.index(files), [cache], linked=cache.linked)
 
 
 def told_anew(project: Cache) -> list[str]:

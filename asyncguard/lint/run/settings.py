@@ -18,6 +18,7 @@ from asyncguard import additions, files
 from asyncguard.additions import Addition
 from asyncguard.catalogue import load
 from asyncguard.lint import names, selectors
+from asyncguard.lint.labels import IN_GRAPHS
 from asyncguard.lint.selectors import ALL, did_you_mean
 from asyncguard.model import AsyncguardError, Confidence, Device, Finding, Loop
 
@@ -107,17 +108,19 @@ class Settings:
         """Whether a finding is hot and likely enough to be reported (its rule aside)."""
         if self.audit or finding.code in ANYWHERE:
             return True
-        if finding.api in load().inherent:
+        in_graph = finding.code in IN_GRAPHS
+        if finding.api in load().inherent and not in_graph:
             return False
         if self.min_probability is not None:
             likely = finding.probability >= self.min_probability
         else:
             likely = _RANK[finding.confidence] >= _RANK[self.min_confidence]
-        return likely and finding.loop in self.contexts and (self.guarded or not finding.guarded)
+        often = in_graph or finding.loop in self.contexts
+        return likely and often and (self.guarded or not finding.guarded)
 
 
 # What is wrong wherever it stands: hotness is not what these rules are about.
-ANYWHERE = frozenset({"ASG000", "ASG402", "ASG901"})
+ANYWHERE = frozenset({"ASG000", "ASG402", "ASG404", "ASG405", "ASG901"})
 _RANK = {Confidence.LOW: 0, Confidence.MEDIUM: 1, Confidence.HIGH: 2}
 
 

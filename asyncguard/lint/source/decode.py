@@ -6,7 +6,6 @@ spares most files a tree: without a framework's import nothing in a file is a de
 
 from __future__ import annotations
 
-import ast
 import codecs
 import io
 import re
@@ -16,10 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 from asyncguard.lint.names.words import MAX_NAMES
 
-MOST_AHEAD = 16  # files whose syntax is kept for who asks next
+ONLY_PARSE = 0x400  # ast.PyCF_ONLY_AST: `compile` stops behind the parser
 
 
 @dataclass(frozen=True)
@@ -122,26 +122,15 @@ def called_in(text: str, methods: tuple[str, ...]) -> set[str]:
     return set(re.findall(rf"\.({'|'.join(methods)})\(", text))
 
 
-_ahead: dict[str, ast.Module] = {}  # trees by their texts, for who asks next
+def check_syntax(text: str) -> Any:
+    """Parse with Python's own parser; raises SourceError where it cannot be Python.
 
-
-def parse_ahead(text: str) -> ast.Module:
-    """Parse a text whose turn comes later; the next to ask for its syntax gets the same tree."""
-    tree = check_syntax(text)
-    if len(_ahead) >= MOST_AHEAD:
-        _ahead.clear()
-    _ahead[text] = tree
-    return tree
-
-
-def check_syntax(text: str) -> ast.Module:
-    """Parse with Python's own parser; raises SourceError where it cannot be Python."""
-    if (known := _ahead.pop(text, None)) is not None:
-        return known
+    Its tree says no more than how deep the text nests.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            return compile(text, "<text>", "exec", ONLY_PARSE, dont_inherit=True)
     except SyntaxError as error:
         reason = error.msg or "syntax error"
         line, column = max(error.lineno or 1, 1), max(error.offset or 1, 1)
@@ -150,3 +139,37 @@ def check_syntax(text: str) -> ast.Module:
         raise SourceError(str(error)) from error
     except (RecursionError, MemoryError) as error:
         raise SourceError("nested too deeply to be analysed") from error
+
+
+def nesting(tree: Any, most: int) -> int:
+    """Return how deep expressions nest within each other; at most `most`, statements count too."""
+    level = [tree]
+    levels = 0
+    while level:
+        levels += 1
+        level = [part for node in level for part in _inner(node)]
+    if levels <= most:
+        return levels
+    deepest = 0
+    pending = [(tree, 0)]
+    while pending:
+        node, depth = pending.pop()
+        deepest = max(deepest, depth)
+        pending += [(part, depth + 1 if _is_expression(part) else 0) for part in _inner(node)]
+    return deepest
+
+
+_LEAVES = frozenset({"Name", "Constant", "alias", "Load", "Store", "Del"})
+
+
+def _inner(node: Any) -> Iterator[Any]:
+    """Yield the nodes of Python's own that one holds, but for names and constants."""
+    for field in node._fields:
+        value = getattr(node, field, None)
+        for part in value if type(value) is list else (value,):
+            if hasattr(part, "_fields") and type(part).__name__ not in _LEAVES:
+                yield part
+
+
+def _is_expression(node: Any) -> bool:
+    return any(base.__name__ == "expr" for base in type(node).__mro__)

@@ -10,7 +10,6 @@ is written, and each is replaced whole, so that no interruption leaves half a fi
 
 from __future__ import annotations
 
-import ast
 import codecs
 import difflib
 import io
@@ -18,7 +17,6 @@ import math
 import os
 import re
 import tokenize
-import warnings
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from pathlib import Path
 
 from asyncguard import files
 from asyncguard.lint.source import cells, notebook
+from asyncguard.lint.source.decode import SourceError, check_syntax
 from asyncguard.model import AsyncguardError, Edit, Finding, Fix
 
 _LINE_END = re.compile(r"(\r\n|\r|\n)")
@@ -305,7 +304,7 @@ def _changed(path: Path, chosen: dict[Finding, Fix], given: bytes | None) -> Cha
         raise AsyncguardError(f"{path}: cannot apply the fixes: {error.strerror}") from error
     except (UnicodeError, SyntaxError, ValueError, LookupError) as error:
         raise AsyncguardError(f"{path}: cannot apply the fixes: {error}") from error
-    _require_python(path, after)
+    _require_python(path, before, after)
     return Change(path, encoding, before, after)
 
 
@@ -322,8 +321,8 @@ def _changed_notebook(path: Path, chosen: dict[Finding, Fix], data: bytes) -> Ch
         _require_same(path, known[number].source, here)
         sources[number] = apply(known[number].source, here.values())
     after = cells.replaced(before, sources)
-    joined = notebook.read_notebook(after.encode())
-    _require_python(path, joined.source if joined is not None else "")
+    joined = [notebook.read_notebook(text.encode()) for text in (before, after)]
+    _require_python(path, *(each.source if each is not None else "" for each in joined))
     return Change(path, encoding, before, after)
 
 
@@ -333,11 +332,24 @@ def _require_same(path: Path, text: str, chosen: Iterable[Finding]) -> None:
         raise _stale(path)
 
 
-def _require_python(path: Path, text: str) -> None:
+def _require_python(path: Path, before: str, after: str) -> None:
+    """Raise AsyncguardError for what its fixes make no Python.
+
+    Of what only a newer Python reads, those who made the fixes have seen to that.
+    """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        message = f"{path}: nothing written: with its fixes it would not be Python ({error})"
+        check_syntax(after)
+    except SourceError as error:
+        if _is_newer(before):
+            return
+        message = f"{path}: nothing written: with its fixes it would not be Python ({error.reason})"
         raise AsyncguardError(message) from error
+
+
+def _is_newer(text: str) -> bool:
+    """Whether this Python does not read a text that was checked."""
+    try:
+        check_syntax(text)
+    except SourceError:
+        return True
+    return False

@@ -1,9 +1,9 @@
 """Options by name: those that a program leaves as they are by default, and what else it gives them.
 
-A name is off where a parameter, a field or a parser's option of that name is `False`, `None` or 0
-by default, and stays off unless an assignment, an argument of a call or a dictionary's entry of
-that name gives it anything else; likewise one stays on that is `True` wherever it is given. What is
-merely handed on under its own name changes nothing.
+A name is off where a parameter, a field, a parser's option or an entry of a configuration file of
+that name is `False`, `None` or 0 by default, and stays off unless an assignment, an argument of a
+call or an entry of a dictionary or a file gives it anything else; likewise one stays on that is
+`True` wherever it is given. What is merely handed on under its own name changes nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOT = "not "  # before the name of an option where a place is run if it is off
 
 
 def settled(files: Iterable[Switches]) -> frozenset[str]:
-    """Return the options that all these files leave off, and `NOT` those that they leave on."""
+    """Return the options that all of these leave off, and `NOT` those that they leave on."""
     names = zip(*(each[:4] for each in files), strict=True)
     off, true, false, other = (frozenset[str]().union(*each) for each in names)
     return (off - true - other) | {f"{NOT}{name}" for name in true - false - other}

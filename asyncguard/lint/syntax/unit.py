@@ -16,8 +16,7 @@ from typing import Any
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
-from asyncguard.lint.source.decode import SourceError, check_syntax
-from asyncguard.lint.source.parsed import nesting
+from asyncguard.lint.source.decode import SourceError, check_syntax, nesting
 from asyncguard.lint.syntax.lines import Lines, lines_of
 from asyncguard.lint.syntax.newer import is_newer
 from asyncguard.lint.syntax.uses import Use, uses_of
@@ -36,6 +35,23 @@ class TooDeepError(Exception):
 MOST_NESTED = 1_000  # expressions in expressions; the interpreter follows 60 of them
 MOST_BRACKETS = 200  # within each other, as Python's own parser has it
 LONGEST_LINE = 4_000  # characters, of what a newer Python may read
+MOST_AHEAD = 200_000  # characters of files whose trees are kept for who asks next
+_ahead: dict[str, cst.Module] = {}  # trees by their texts
+
+
+def parse_ahead(text: str) -> cst.Module:
+    """Parse a text whose turn comes later; the next to parse it gets the same tree."""
+    tree = parse(text)
+    keep_ahead(text, tree)
+    return tree
+
+
+def keep_ahead(text: str, tree: cst.Module) -> None:
+    """Let the next to parse a text have this tree; small ones are kept, the newest of them."""
+    if sum(map(len, _ahead)) + len(text) > MOST_AHEAD:
+        _ahead.clear()
+    if len(text) <= MOST_AHEAD:
+        _ahead[text] = tree
 
 
 def parse(text: str) -> cst.Module:
@@ -45,6 +61,8 @@ def parse(text: str) -> cst.Module:
     where, and knows how deep a text nests, in which libcst's takes a time that grows with the
     square. What it refuses is read all the same if libcst reads it as that of a newer Python.
     """
+    if (known := _ahead.pop(text, None)) is not None:
+        return known
     refused: SourceError | None = None
     try:
         if nesting(check_syntax(text), MOST_NESTED) > MOST_NESTED:
@@ -76,14 +94,14 @@ def _is_shallow(text: str) -> bool:
 
 
 class Unit:
-    """The tree of a file, or of one of its functions."""
+    """The tree of a file, or of one of its statements."""
 
     def __init__(self, tree: Any, text: Sequence[str], lines: Lines, indent: str) -> None:
-        self.tree = tree  # cst.FunctionDef or cst.Module
+        self.tree = tree  # a statement or cst.Module
         self.text = text  # the lines of the file
         self.lines = lines  # of statements
         self.indent = indent  # that the file is indented with
-        self.file: Unit | None = None  # of which this is a function
+        self.file: Unit | None = None  # of which this is a statement
         self._uses: dict[int, Sequence[Use]] = {}
         self._places: _Places | None = None
 
@@ -103,9 +121,9 @@ class Unit:
             self._places = _Places(self)
         return self._places.of(node)
 
-    def of(self, function: cst.FunctionDef) -> Unit:
-        """Return the unit of one of the file's functions."""
-        own = Unit(function, self.text, self.lines, self.indent)
+    def of(self, statement: cst.CSTNode) -> Unit:
+        """Return the unit of one of the file's functions or lines."""
+        own = Unit(statement, self.text, self.lines, self.indent)
         own.file = self
         return own
 

@@ -6,9 +6,12 @@ No attribute is replaced: the engine asks before each wait, which a limit may th
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
 
 from asyncguard.catalogue import SyncPoint
-from asyncguard.engine import hooks
+from asyncguard.engine import current, hooks, ndarray
 from asyncguard.model import SyncKind
 from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.adapter import Clock, Undo
@@ -17,6 +20,7 @@ from asyncguard.runtime.frames import nearest
 from asyncguard.runtime.hub import hub
 from asyncguard.runtime.sinks import Event
 from asyncguard.runtime.sites import Blocker, Site, ranks
+from asyncguard.runtime.transit import RESULT, Copy, Slotted, on_host
 from asyncguard.version import __version__
 
 # What the engine calls by the method that was entered, and the catalogue by what it does.
@@ -32,6 +36,15 @@ class Adapter(Base):
     """asyncguard.engine: listens instead of patching."""
 
     patches = False
+
+    @classmethod
+    def copier(cls) -> Copier:
+        """By an operation of the engine's."""
+        return Copier()
+
+    def device_of(self, value: Any) -> str | None:
+        """The host, on which the engine runs."""
+        return "cpu" if isinstance(value, ndarray) else None
 
     def install(self, clock: Clock) -> Undo:
         """Listen. The engine has one clock for all of its listeners: the first session's."""
@@ -118,3 +131,54 @@ class _Listener(hooks.Listener):
             like = next((p for p in points if p.kind is kind), points[0])
             point = like._replace(id=sync.api)
         return point
+
+
+class Copier:
+    """The engine's arrays: one operation copies all of them."""
+
+    framework = "engine"
+
+    def takes(self, kind: type) -> bool:
+        """Whether it is the engine's array."""
+        return issubclass(kind, ndarray)
+
+    def start(self, arrays: Slotted) -> Sequence[Copy]:
+        """Enqueue the operation."""
+        return [_Flight([slot for slot, _ in arrays], [array for _, array in arrays])]
+
+
+class _Flight:
+    """An operation that copies arrays, and the variable that it writes when it has."""
+
+    reports = True
+
+    def __init__(self, slots: Sequence[int], arrays: Sequence[Any]) -> None:
+        self.slots = slots
+        self.source = arrays[0]
+        self._values: list[Any] = []
+        stores = [array._store for array in arrays]
+        engine = current()
+        self._done = engine.new_variable()
+        engine.push(
+            lambda: self._values.extend(on_host(store.data) for store in stores),
+            reads=dict.fromkeys(chain.from_iterable(array._vars for array in arrays)),
+            writes=(self._done,),
+            name="later",
+            nbytes=sum(array.nbytes for array in arrays),
+        )
+
+    def done(self) -> bool:
+        """Whether the operation has run, or has failed."""
+        return self._done.version > 0
+
+    def wait(self) -> None:
+        """Wait for it, as a sync point of the engine's own."""
+        engine = current()
+        with hooks.sync_point(engine, "barrier", RESULT):
+            engine.wait_for_var(self._done)
+
+    def fetch(self) -> list[Any]:
+        """The values; raises what computing them raised."""
+        if self._done.failure is not None:
+            self._done.failure.throw()
+        return self._values

@@ -6,16 +6,24 @@ Values inside `jit` are tracers, another type: nothing waits there, and nothing 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy
 
 from asyncguard.runtime import indexing
 from asyncguard.runtime.adapter import Adapter as Base
+from asyncguard.runtime.transit import Copy, Shape, Slotted, grouped, unpacked
 
 
 class Adapter(Base):
     """jax, on any backend."""
+
+    @classmethod
+    def copier(cls) -> Copier:
+        """By copies that jax makes beside the program."""
+        return Copier()
 
     def __init__(self, framework: Any) -> None:
         super().__init__(framework)
@@ -60,3 +68,66 @@ class Adapter(Base):
 
 def _is_mask(value: Any) -> bool:
     return bool(value.dtype == bool)
+
+
+def _joined(*arrays: Any) -> Any:
+    return jax.numpy.concatenate([array.ravel() for array in arrays])
+
+
+class Copier:
+    """jax's arrays: those of one dtype and one place are joined on the device first.
+
+    What is copied is an array of its own, so that the given ones may be donated afterwards.
+    """
+
+    framework = "jax"
+
+    def __init__(self) -> None:
+        self._join = jax.jit(_joined)
+        self._one = jax.jit(jax.numpy.copy)
+
+    def takes(self, kind: type) -> bool:
+        """Whether it is an array, traced ones included."""
+        return issubclass(kind, jax._src.array.ArrayImpl | jax.core.Tracer)
+
+    def start(self, arrays: Slotted) -> Sequence[Copy]:
+        """One transfer for each dtype and place; each array over several devices by itself."""
+        return [
+            _Flight(slots, self._one(found[0]) if len(found) == 1 else self._join(*found), found)
+            for _, slots, found in grouped(map(_keyed, arrays))
+        ]
+
+
+def _keyed(entry: tuple[int, Any]) -> tuple[Any, int, Any]:
+    slot, array = entry
+    if isinstance(array, jax.core.Tracer):
+        raise TypeError("asyncguard.later is called in traced code, where arrays have no values")
+    sharding = array.sharding
+    return (array.dtype, sharding if sharding.num_devices == 1 else slot), slot, array
+
+
+class _Flight:
+    """An array on its way to the host."""
+
+    reports = False
+
+    def __init__(self, slots: Sequence[int], flat: Any, given: Sequence[Any]) -> None:
+        self.slots = slots
+        self.source = flat
+        self._shapes: list[Shape] = [array.shape for array in given]
+        devices = flat.sharding.device_set
+        if any(device.platform != "cpu" for device in devices):  # there NumPy sees the very memory
+            flat.copy_to_host_async()
+
+    def done(self) -> bool:
+        """Whether it is computed. Its copy was asked for long before, and jax does not tell."""
+        is_done: bool = self.source.is_ready()
+        return is_done
+
+    def wait(self) -> None:
+        """Wait until it is."""
+        self.source.block_until_ready()
+
+    def fetch(self) -> list[Any]:
+        """The values."""
+        return unpacked(numpy.asarray(self.source).reshape(-1), self._shapes)

@@ -9,13 +9,14 @@ sum every n-th step, the report reads it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, LOOPS, SCOPES, Code, Loop, Scope, dotted, written
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.dialects import call, graphless, module_name
 from asyncguard.lint.fixes.families import logs
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
@@ -23,7 +24,20 @@ from asyncguard.lint.fixes.kinds import infer, is_long
 from asyncguard.lint.fixes.places import devices
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
 from asyncguard.lint.fixes.sums import Sum, start_of, sum_of
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import (
+    LOOPS,
+    SCOPES,
+    Expression,
+    Loop,
+    Scope,
+    body,
+    is_constant,
+    is_for,
+    is_name,
+    written,
+)
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
@@ -35,9 +49,9 @@ class Plan(NamedTuple):
     `reports` are branches of every n-th step, `lines` reports of each step.
     """
 
-    start: ast.Constant
-    reports: Sequence[ast.If]
-    lines: Sequence[ast.stmt] = ()
+    start: float
+    reports: Sequence[cst.If]
+    lines: Sequence[cst.CSTNode] = ()
 
     @property
     def said(self) -> str:
@@ -48,7 +62,7 @@ class Plan(NamedTuple):
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each sum that the loop itself does not need."""
     targets: dict[str, list[list[Sum]]] = {}
-    places: dict[ast.stmt, list[Spot]] = {}
+    places: dict[cst.CSTNode, list[Spot]] = {}
     for spot in spots:
         if read_value(spot.node) is not None:
             places.setdefault(spot.statement, []).append(spot)
@@ -58,7 +72,9 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     for groups in targets.values():
         if len(_devices(groups)) > 1:
             continue  # which no sum of the device may mix
-        own = frozenset[ast.AST]().union(*(flow.parts(sums[0].spot.statement) for sums in groups))
+        own = frozenset[cst.CSTNode]().union(
+            *(flow.parts(sums[0].spot.statement) for sums in groups)
+        )
         plans: dict[Loop, Plan | None] = {}
         for sums in groups:
             loop = sums[0].loop
@@ -86,14 +102,14 @@ def _sums(group: Sequence[Spot]) -> list[Sum]:
     return [each._replace(number=number) for each in sums] if len(sums) == len(group) else []
 
 
-def plan_of(found: Sum, own: frozenset[ast.AST]) -> Plan | None:
+def plan_of(found: Sum, own: frozenset[cst.CSTNode]) -> Plan | None:
     """Return how a target is read; None where the loop needs it, or others may see it unread.
 
     `own` is all that stands in statements that add to it.
     """
     code, loop, scope = found.spot.code, found.loop, found.spot.scope
     start = start_of(found)
-    if start is None or code.indent(loop) is None or isinstance(scope, (ast.Lambda, ast.ClassDef)):
+    if start is None or code.indent(loop) is None or isinstance(scope, (cst.Lambda, cst.ClassDef)):
         return None
     if _is_seen_elsewhere(found) or _leaves_unread(found):
         return None
@@ -111,9 +127,9 @@ def _edits(sums: Sequence[Sum], plan: Plan) -> tuple[Edit, ...] | None:
 def reading(found: Sum, plan: Plan) -> tuple[Edit, ...] | None:
     """Return what reads a sum where it is reported, and behind its loop if it is used there."""
     code, read = found.spot.code, _read(found, plan.start)
-    edits = [code.insert_before(branch.body[0], read) for branch in plan.reports]
+    edits = [code.insert_before(body(branch)[0], read) for branch in plan.reports]
     for line in plan.lines:
-        assert isinstance(found.loop, ast.For)
+        assert isinstance(found.loop, cst.For)
         if (thinned := logs.thinned(code, found.loop, [line], read)) is None:
             return None
         edits += thinned[1]
@@ -123,27 +139,26 @@ def reading(found: Sum, plan: Plan) -> tuple[Edit, ...] | None:
 
 def _is_used_behind(found: Sum) -> bool:
     """Whether anybody looks at a sum but its loop."""
-    if not isinstance(found.target, ast.Name) or isinstance(found.spot.scope, ast.Module):
+    if not isinstance(found.target, cst.Name) or isinstance(found.spot.scope, cst.Module):
         return True
-    return _is_read_outside(found.spot.scope, found.name, found.loop)
+    return _is_read_outside(found.spot.code, found.spot.scope, found.name, found.loop)
 
 
 @kept(OF_SCOPES)
-def _is_read_outside(scope: Scope, name: str, loop: Loop) -> bool:
-    uses = flow.uses(scope, name, [loop])
-    return any(isinstance(use.ctx, ast.Load) for use in uses)  # type: ignore[attr-defined]
+def _is_read_outside(code: Code, scope: Scope, name: str, loop: Loop) -> bool:
+    return not all(map(code.is_stored, flow.uses(scope, name, [loop])))
 
 
 @kept(OF_SCOPES)
 def _exits(loop: Loop) -> tuple[bool, bool]:
     """Return whether a loop holds a `return` of its function, and whether a `raise`."""
     kinds = {type(node) for node in flow.walk_own(loop)}
-    return ast.Return in kinds, ast.Raise in kinds
+    return cst.Return in kinds, cst.Raise in kinds
 
 
-def _others(found: Sum, own: frozenset[ast.AST]) -> list[ast.AST]:
+def _others(found: Sum, own: frozenset[cst.CSTNode]) -> list[cst.CSTNode]:
     """Return where the loop uses the target otherwise than to add to it, or to another entry."""
-    if isinstance(found.target, ast.Subscript):
+    if isinstance(found.target, cst.Subscript):
         entries = _entries(found.spot.code, found.loop, found.name)
         mentioned = [*entries.get("", ()), *entries.get(written(found.target), ())]
     else:
@@ -152,12 +167,12 @@ def _others(found: Sum, own: frozenset[ast.AST]) -> list[ast.AST]:
 
 
 @kept(OF_SCOPES)
-def _entries(code: Code, loop: Loop, name: str) -> dict[str, list[ast.AST]]:
+def _entries(code: Code, loop: Loop, name: str) -> dict[str, list[cst.CSTNode]]:
     """Return where a loop mentions a dictionary, by the entry that is used; "" is all of it.
 
     An entry within another entry is neither's.
     """
-    found: dict[str, list[ast.AST]] = {}
+    found: dict[str, list[cst.CSTNode]] = {}
     for use in flow.mentions(loop).get(name, ()):
         around = takewhile(lambda parent: parent is not loop, code.parents(use))
         entries = {written(parent) for parent in around if _is_entry(parent)}
@@ -166,38 +181,38 @@ def _entries(code: Code, loop: Loop, name: str) -> dict[str, list[ast.AST]]:
     return found
 
 
-def _is_entry(node: ast.AST) -> bool:
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+def _is_entry(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Subscript) and is_constant(nodes.index(node))
 
 
 def _reports(
-    found: Sum, others: Sequence[ast.AST]
-) -> tuple[Sequence[ast.If], Sequence[ast.stmt]] | None:
+    found: Sum, others: Sequence[cst.CSTNode]
+) -> tuple[Sequence[cst.If], Sequence[cst.CSTNode]] | None:
     """Return the periodic branches and the reports that hold all other uses; None where another
     does.
     """
-    code = found.spot.code
-    gates: dict[ast.If, None] = {}
-    lines: dict[ast.stmt, None] = {}
+    code, loop = found.spot.code, found.loop
+    is_plain = is_for(loop)
+    gates: dict[cst.If, None] = {}
+    lines: dict[cst.CSTNode, None] = {}
     for use in others:
-        branch, statement = gate(code, use, found.loop), code.statement(use)
-        if branch is not None and code.indent(branch.body[0]) is not None:
+        branch, statement = gate(code, use, loop), code.statement(use)
+        if branch is not None and code.indent(body(branch)[0]) is not None:
             gates[branch] = None
-        elif branch is None and statement in found.loop.body and isinstance(found.loop, ast.For):
+        elif branch is None and is_plain and statement in body(loop):
             lines[statement] = None
         else:
             return None
     return [*gates], [*lines]
 
 
-def gate(code: Code, use: ast.AST, loop: Loop) -> ast.If | None:
+def gate(code: Code, use: cst.CSTNode, loop: Loop) -> cst.If | None:
     """Return the innermost branch around a use that runs every n-th step."""
     child = use
-    for parent in code.parents(use):
+    for parent in code.outers(use):
         if parent is loop or isinstance(parent, (*SCOPES, *LOOPS)):
             break
-        block = code.block(child)[0] if isinstance(child, ast.stmt) else None
-        if isinstance(parent, ast.If) and block is parent.body and flow.is_periodic(parent.test):
+        if isinstance(parent, cst.If) and child in body(parent) and flow.is_periodic(parent.test):
             return parent
         child = parent
     return None
@@ -206,12 +221,12 @@ def gate(code: Code, use: ast.AST, loop: Loop) -> ast.If | None:
 def _is_seen_elsewhere(found: Sum) -> bool:
     """Whether others than the statements of this function could see a value not yet read."""
     code, scope, name = found.spot.code, found.spot.scope, found.name
-    if isinstance(found.target, ast.Attribute):
-        owner = code.around(found.target, ast.ClassDef)
+    if isinstance(found.target, cst.Attribute):
+        owner = code.around(found.target, cst.ClassDef)
         return owner is None or _hands_itself_out(owner) or _is_seen_by_methods(owner, found.loop)
     if not flow.is_private(code, scope, name):
         return True
-    return isinstance(found.target, ast.Subscript) and _is_handed_out(found)
+    return isinstance(found.target, cst.Subscript) and _is_handed_out(found)
 
 
 def _is_handed_out(found: Sum) -> bool:
@@ -219,12 +234,12 @@ def _is_handed_out(found: Sum) -> bool:
     code, scope, name = found.spot.code, found.spot.scope, found.name
     if name in flow.parameters(scope):
         return False  # its caller sees it when the function ends
-    if any(isinstance(value, ast.Name) for value in flow.assignments(scope, name)):
+    if any(map(is_name, flow.assignments(scope, name))):
         return True
-    above = (use for use in flow.uses(scope, name) if use.lineno < found.loop.lineno)  # type: ignore[attr-defined]
+    first = code.line(found.loop)
+    above = (use for use in flow.uses(scope, name) if code.line(use) < first)
     return any(
-        isinstance(use.ctx, ast.Load) and not isinstance(code.parent(use), ast.Subscript)  # type: ignore[attr-defined]
-        for use in above
+        not code.is_stored(use) and not isinstance(code.outer(use), cst.Subscript) for use in above
     )
 
 
@@ -232,49 +247,48 @@ _LOOKING = frozenset({"super", "isinstance", "hasattr", "getattr", "type", "id"}
 
 
 @kept(OF_SCOPES)
-def _hands_itself_out(owner: ast.ClassDef) -> bool:
+def _hands_itself_out(owner: cst.ClassDef) -> bool:
     """Whether a class gives `self` or a bound method to others, who may call back at any time."""
-    methods = {part.name for part in owner.body if isinstance(part, FUNCTIONS)}
-    taken: set[ast.AST] = set()  # what is only looked at or called
-    for node in parsed.walk(owner):
-        if isinstance(node, ast.Attribute):
+    own = {"self", *(f"self.{name}" for name in _methods(owner))}
+    taken: set[cst.CSTNode] = set()  # what is only looked at or called
+    for node in nodes.walk(owner):
+        if isinstance(node, cst.Attribute):
             taken.add(node.value)
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, cst.Call):
             taken.add(node.func)
-            if dotted(node.func) in _LOOKING:
-                taken.update(node.args)
-    return any(
-        (isinstance(node, ast.Name) and node.id == "self" and node not in taken)
-        or (dotted(node) in {f"self.{name}" for name in methods} and node not in taken)
-        for node in parsed.walk(owner)
-        if isinstance(node, (ast.Name, ast.Attribute))
-    )
+            if nodes.function(node) in _LOOKING:
+                taken.update(nodes.positional(node))
+    return any(dotted(node) in own and node not in taken for node in nodes.walk(owner))
 
 
 @kept(OF_SCOPES)
-def _is_seen_by_methods(owner: ast.ClassDef, loop: Loop) -> bool:
+def _is_seen_by_methods(owner: cst.ClassDef, loop: Loop) -> bool:
     """Whether a loop calls what may be a method of `self`, or pauses."""
     kept_by_it = {
-        target.attr
-        for node in parsed.walk(owner)
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Attribute) and dotted(target.value) == "self"
+        nodes.attribute(target)
+        for node in nodes.walk(owner)
+        if isinstance(node, cst.Assign)
+        for target in nodes.targets(node)
+        if isinstance(target, cst.Attribute) and dotted(target.value) == "self"
     }
-    methods = {part.name for part in owner.body if isinstance(part, FUNCTIONS)}
-    for node in parsed.walk(loop):
-        called = dotted(node.func) if isinstance(node, ast.Call) else ""
+    methods = _methods(owner)
+    for node in nodes.walk(loop):
+        called = dotted(node.func) if isinstance(node, cst.Call) else ""
         first, _, name = called.partition(".")
         if first == "self" and "." not in name and (name in methods or name not in kept_by_it):
             return True
-        if isinstance(node, (ast.Yield, ast.YieldFrom, ast.Await)):
+        if isinstance(node, (cst.Yield, cst.Await)):
             return True
     return False
 
 
+def _methods(owner: cst.ClassDef) -> set[str]:
+    return {part.name.value for part in body(owner) if isinstance(part, cst.FunctionDef)}
+
+
 def _leaves_unread(found: Sum) -> bool:
     """Whether the loop can be left without passing its end while the target is still needed."""
-    code, loop, local = found.spot.code, found.loop, isinstance(found.target, ast.Name)
+    code, loop, local = found.spot.code, found.loop, isinstance(found.target, cst.Name)
     if not local and any(_exits(loop)):
         return True
     return flow.may_swallow(code, loop, found.spot.scope)
@@ -297,17 +311,17 @@ def on_device(found: Sum) -> str:
     return call(form, value, module)
 
 
-def _binds_tightly(node: ast.expr) -> bool:
-    return isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
+def _binds_tightly(node: Expression) -> bool:
+    return is_name(node) or isinstance(node, (cst.Attribute, cst.Call, cst.Subscript))
 
 
-def _read(found: Sum, start: ast.Constant) -> str:
+def _read(found: Sum, start: float) -> str:
     text = found.spot.code.source(found.target)
     return f"{text} = {_final(found, start)}({text})"
 
 
-def _final(found: Sum, start: ast.Constant) -> str:
-    return "float" if found.number != "int" or isinstance(start.value, float) else "int"
+def _final(found: Sum, start: float) -> str:
+    return "float" if found.number != "int" or isinstance(start, float) else "int"
 
 
 def _fix(found: Sum, plan: Plan, edits: tuple[Edit, ...]) -> Fix:
@@ -316,7 +330,7 @@ def _fix(found: Sum, plan: Plan, edits: tuple[Edit, ...]) -> Fix:
     text = found.spot.code.source(found.target)
     message = f"add to `{text}` on the device and read it once after the loop{plan.said}"
     applicability = Applicability.UNSAFE
-    if not found.number and not isinstance(plan.start.value, float):
+    if not found.number and not isinstance(plan.start, float):
         message += "; if it is a count, it becomes a float"
         applicability = Applicability.SHOWN
     elif found.number == "int":
@@ -325,9 +339,9 @@ def _fix(found: Sum, plan: Plan, edits: tuple[Edit, ...]) -> Fix:
         message += "; the sum is kept in double precision, as Python's is"
     else:
         message += "; the sum is rounded to the type of its terms"
-    if found.number == "float" and not isinstance(plan.start.value, float):
+    if found.number == "float" and not isinstance(plan.start, float):
         message += ", and is a float after no step too"
-    if not isinstance(found.target, ast.Name):
+    if not isinstance(found.target, cst.Name):
         message += "; until then, after an exception too, it is a tensor"
     if found.assumed:
         message += f"; if `{found.assumed}` is a number"

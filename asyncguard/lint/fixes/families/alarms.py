@@ -7,17 +7,20 @@ is done behind it, whichever way the loop ended.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, dotted, flat
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.families import truth
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.rounds import periodic
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import Expression, body, is_for, method
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 25
@@ -34,9 +37,9 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 def _fix(spot: Spot) -> Fix | None:
     code, branch, loop = spot.code, spot.statement, _loop(spot)
-    if loop is None or not isinstance(branch, ast.If) or not truth.is_whole(spot, branch.test):
+    if loop is None or not isinstance(branch, cst.If) or not truth.is_whole(spot, branch.test):
         return None
-    if not _ends(branch.body[-1]) or not _is_of_failure(branch.test):
+    if not _ends(body(branch)[-1]) or not _is_of_failure(branch.test):
         return None
     condition = _condition(code, branch.test)
     found = periodic(code, loop, branch)
@@ -61,72 +64,70 @@ def _fix(spot: Spot) -> Fix | None:
     return Fix(message, edits, Applicability.UNSAFE)
 
 
-def _loop(spot: Spot) -> ast.For | None:
+def _loop(spot: Spot) -> cst.For | None:
     """Return the loop that a branch without an `else` stands in, if each round comes to it."""
     code, branch = spot.code, spot.statement
     loop = next(iter(flow.loops_around(code, branch)), None)
-    if not isinstance(branch, ast.If) or branch.orelse or code.indent(branch) is None:
+    if not isinstance(branch, cst.If) or branch.orelse or code.indent(branch) is None:
         return None
-    if not isinstance(loop, ast.For) or branch not in loop.body or code.indent(loop) is None:
+    if not is_for(loop):
         return None
-    if isinstance(spot.scope, (ast.Lambda, ast.ClassDef)) or _leads_on(loop, branch):
+    if branch not in body(loop) or code.indent(loop) is None:
+        return None
+    if isinstance(spot.scope, (cst.Lambda, cst.ClassDef)) or _leads_on(loop, branch):
         return None
     return loop
 
 
-def _condition(code: Code, test: ast.expr) -> str | None:
+def _condition(code: Code, test: Expression) -> str | None:
     """Return a test as an operand on the device, where it is one of a boolean tensor.
 
     That has one element, of whatever shape, or the test would fail.
     """
-    asked = test.operand if isinstance(test, ast.UnaryOp) else test
+    asked = test.expression if isinstance(test, cst.UnaryOperation) else test
     if infer(code, asked).number != "bool":
         return None
     text = flat(code.operand(asked))
     return text if asked is test else f"~{text}"
 
 
-def _done_behind(code: Code, branch: ast.If, loop: ast.For, name: str) -> tuple[Edit, ...] | None:
+def _done_behind(code: Code, branch: cst.If, loop: cst.For, name: str) -> tuple[Edit, ...] | None:
     """Leave the loop in the branch, and do behind it what the branch did; None if it cannot be."""
-    last = branch.body[-1]
-    if len(branch.body) == 1 and isinstance(last, ast.Break):
+    first, last = body(branch)[0], body(branch)[-1]
+    if first is last and isinstance(last, cst.Break):
         return ()
-    lines, inner = code.body_lines(branch), code.indent(branch.body[0])
+    lines, inner = code.body_lines(branch), code.indent(first)
     if lines is None or inner is None or not code.is_alone(last):
         return None
-    if isinstance(last, ast.Break):
-        lines = lines[: last.lineno - branch.body[0].lineno]
+    if isinstance(last, cst.Break):
+        lines = lines[: code.line(last) - code.line(first)]
     unit = inner[len(code.indent(branch) or "") :]
-    end = branch.end_lineno or 0
-    leave = Edit(branch.body[0].lineno, 0, end, len(code.lines[end - 1]), f"{inner}break")
+    end = code.last_line(branch)
+    leave = Edit(code.line(first), 0, end, len(code.lines[end - 1]), f"{inner}break")
     return leave, code.insert_after(loop, f"if {name}:", *(f"{unit}{line}" for line in lines))
 
 
-def _ends(statement: ast.stmt) -> bool:
+def _ends(statement: cst.CSTNode) -> bool:
     """Whether a statement leaves the loop for good."""
-    if isinstance(statement, (ast.Break, ast.Raise)):
+    if isinstance(statement, (cst.Break, cst.Raise)):
         return True
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and dotted(call.func) in _EXITS
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    return isinstance(call, cst.Call) and dotted(call.func) in _EXITS
 
 
-def _is_of_failure(test: ast.expr) -> bool:
+def _is_of_failure(test: Expression) -> bool:
     """Whether a test asks for values that are no numbers."""
-    return any(
-        isinstance(node, ast.Call)
-        and (node.func.attr if isinstance(node.func, ast.Attribute) else "") in _FAILURES
-        for node in parsed.walk(test)
-    )
+    return any(method(node) in _FAILURES for node in nodes.walk(test))
 
 
-def _leads_on(loop: ast.For, branch: ast.If) -> bool:
+def _leads_on(loop: cst.For, branch: cst.If) -> bool:
     """Whether the loop has an `else`, or may be left so that nobody asks."""
-    others = [node for part in loop.body if part is not branch for node in flow.walk_own(part)]
-    leaves = any(isinstance(node, (ast.Return, ast.Yield, ast.YieldFrom)) for node in others)
+    others = [node for part in body(loop) if part is not branch for node in flow.walk_own(part)]
+    leaves = any(isinstance(node, (cst.Return, cst.Yield)) for node in others)
     jumps = [
         node
-        for part in branch.body[:-1]
+        for part in body(branch)[:-1]
         for node in flow.walk_own(part)
-        if isinstance(node, (ast.Break, ast.Continue))
+        if isinstance(node, (cst.Break, cst.Continue))
     ]
     return bool(loop.orelse) or leaves or bool(jumps)

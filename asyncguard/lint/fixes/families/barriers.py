@@ -6,14 +6,16 @@ makes it right, and stay.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
+
+import libcst as cst
 
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.dialects import call
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import pattern, words
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import body, method
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 20
@@ -33,7 +35,7 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 def _fix(spot: Spot) -> Fix | None:
     code, statement = spot.code, spot.statement
     api = spot.finding.api
-    if api not in _EVERYTHING | _RELEASE or not isinstance(statement, ast.Expr):
+    if api not in _EVERYTHING | _RELEASE or not isinstance(statement, cst.Expr):
         return None
     if statement.value is not spot.node or not code.is_alone(statement) or len(spot.body) == 1:
         return None
@@ -61,33 +63,31 @@ def _is_delicate(spot: Spot) -> bool:
     return any(pattern.search(text) for pattern in _DELICATE)
 
 
-def _reads(statement: ast.stmt) -> bool:
+def _reads(statement: cst.CSTNode) -> bool:
     """Whether a plain statement begins with a read that waits."""
-    if not isinstance(statement, (ast.Assign, ast.AugAssign, ast.Expr)):
+    if not isinstance(statement, (cst.Assign, cst.AugAssign, cst.Expr)):
         return False
-    calls = [node for node in parsed.walk(statement) if isinstance(node, ast.Call)]
-    reads = [c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr in _READS]
-    return any(not c.args and not c.keywords for c in reads)
+    return any(method(part) in _READS and not part.args for part in nodes.walk(statement))
 
 
 def _behind(spot: Spot, message: str) -> Fix | None:
     """Move the barrier behind the loop that it is a statement of."""
     code, statement = spot.code, spot.statement
     loops = flow.loops_around(code, statement)
-    if not loops or spot.body is not loops[0].body or code.indent(loops[0]) is None:
+    if not loops or spot.body != body(loops[0]) or code.indent(loops[0]) is None:
         return None
     if loops[0].orelse:
         return None
     if flow.may_swallow(code, statement, loops[0]):
         return None
-    text = code.lines[statement.lineno - 1].strip()
-    if statement.lineno != statement.end_lineno:
+    line = code.line(statement)
+    text = code.lines[line - 1].strip()
+    if line != code.last_line(statement):
         return None
     edits: tuple[Edit, ...]
     if statement is spot.body[-1]:  # it only leaves the loop
-        end = len(code.lines[statement.lineno - 1])
-        line = f"{code.indent(loops[0])}{text}"
-        edits = (Edit(statement.lineno, 0, statement.lineno, end, line),)
+        end = len(code.lines[line - 1])
+        edits = (Edit(line, 0, line, end, f"{code.indent(loops[0])}{text}"),)
     else:
         edits = (code.delete(statement), code.insert_after(loops[0], text))
     return Fix(message, edits, Applicability.UNSAFE)

@@ -7,12 +7,13 @@ computed with: what is changed in place, returned or kept elsewhere stays as it 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, dotted
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.constant import (
     Constant,
     constant_of,
@@ -22,7 +23,15 @@ from asyncguard.lint.fixes.constant import (
 )
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax.nodes import (
+    attribute,
+    body,
+    constant,
+    function,
+    method,
+    walk,
+)
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Applicability, Fix
 
 ORDER = 54  # behind what the device can make for itself, before uploads that do not wait
@@ -33,36 +42,36 @@ _RESERVED = words("module.attributes")
 class Place(NamedTuple):
     """Where a buffer would be made: the class, the name of `self`, and what is made before it."""
 
-    owner: ast.ClassDef
+    owner: cst.ClassDef
     self_name: str
-    begun: ast.Expr
+    begun: cst.Expr
     self_at_begin: str
     has_layers: bool
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each constant."""
-    taken: dict[ast.ClassDef, set[str]] = {}
+    taken: dict[cst.ClassDef, set[str]] = {}
     for spot in spots:
         if spot.finding.code != "ASG106" or spot.finding.framework != "torch":
             continue
-        constant, place = constant_of(spot.code, spot.node), _place(spot)
-        if constant is None or place is None or not is_computed_with(spot.code, spot.node):
+        made, place = constant_of(spot.code, spot.node), _place(spot)
+        if made is None or place is None or not is_computed_with(spot.code, spot.node):
             continue
         names = taken.setdefault(place.owner, _attributes(spot.code.tree))
-        yield Repair(_fix(spot, constant, place, names), (spot,))
+        yield Repair(_fix(spot, made, place, names), (spot,))
 
 
-def _fix(spot: Spot, constant: Constant, place: Place, taken: set[str]) -> Fix:
+def _fix(spot: Spot, made: Constant, place: Place, taken: set[str]) -> Fix:
     code = spot.code
     name = _free(holder_of(spot) or "constant", taken)
     taken.add(name)
     maker = code.source(maker_of(spot.node).func)
-    value = f"{maker}({constant.numbers}{constant.dtype})"
+    value = f"{maker}({made.numbers}{made.dtype})"
     line = f'{place.self_at_begin}.register_buffer("{name}", {value}, persistent=False)'
     use = f"{place.self_name}.{name}"
     if not place.has_layers:  # nothing else says that the module is where its input is
-        use += f".to({constant.device})"
+        use += f".to({made.device})"
     edits = (code.insert_after(place.begun, line), code.replace(spot.node, use))
     message = (
         f"keep the constant in a buffer, `{name}`, which moves with the module; a cast of the "
@@ -77,79 +86,80 @@ def _fix(spot: Spot, constant: Constant, place: Place, taken: set[str]) -> Fix:
 
 def _place(spot: Spot) -> Place | None:
     """Return where the module of a method can make a buffer."""
-    code, method = spot.code, spot.scope
-    owner = code.parent(method)
-    if not isinstance(method, FUNCTIONS) or not isinstance(owner, ast.ClassDef):
+    code, called = spot.code, spot.scope
+    owner = code.outer(called)
+    if not isinstance(called, cst.FunctionDef) or not isinstance(owner, cst.ClassDef):
         return None
-    if method.name == "__init__" or method.decorator_list:
+    if called.name.value == "__init__" or called.decorators:
         return None
-    if [code.meaning(base) for base in owner.bases] != ["torch.nn.Module"]:
+    if [code.meaning(base.value) for base in owner.bases] != ["torch.nn.Module"]:
         return None
-    begins = [s for s in owner.body if isinstance(s, FUNCTIONS) and s.name == "__init__"]
+    begins = _beginnings(owner)
     if len(begins) != 1:
         return None
     (begin,) = begins
-    begun = [s for s in begin.body if _begins_module(s)]
-    me, at_begin = _own_name(method), _own_name(begin)
+    begun = [s for s in body(begin) if isinstance(s, cst.Expr) and _begins_module(s)]
+    me, at_begin = _own_name(called), _own_name(begin)
     if len(begun) != 1 or not code.is_alone(begun[0]) or not (me and at_begin):
         return None
     if _is_begun_otherwise(code, owner):
         return None
-    assert isinstance(begun[0], ast.Expr)
     return Place(owner, me, begun[0], at_begin, _makes_layers(code, begin))
 
 
-def _is_begun_otherwise(code: Code, owner: ast.ClassDef) -> bool:
+def _beginnings(owner: cst.ClassDef) -> list[cst.FunctionDef]:
+    """Return the `__init__` of a class."""
+    functions = (part for part in body(owner) if isinstance(part, cst.FunctionDef))
+    return [each for each in functions if each.name.value == "__init__"]
+
+
+def _is_begun_otherwise(code: Code, owner: cst.ClassDef) -> bool:
     """Whether a subclass in the file has an `__init__` that leaves out its parent's."""
-    for part in parsed.walk(code.tree):
-        if isinstance(part, ast.ClassDef) and owner.name in {dotted(base) for base in part.bases}:
-            begins = (s for s in part.body if isinstance(s, FUNCTIONS) and s.name == "__init__")
-            if any(not any(map(_begins_module, begin.body)) for begin in begins):
-                return True
-    return False
-
-
-def _own_name(method: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
-    """Return the name of a method's instance; "" where it has none, or assigns it."""
-    name = method.args.args[0].arg if method.args.args else ""
-    return "" if name in flow.bound(ast.Module(method.body, [])) else name
-
-
-def _begins_module(statement: ast.stmt) -> bool:
-    """Whether it is `super().__init__()`."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return (
-        isinstance(call, ast.Call)
-        and isinstance(call.func, ast.Attribute)
-        and call.func.attr == "__init__"
-        and isinstance(call.func.value, ast.Call)
-        and getattr(call.func.value.func, "id", "") == "super"
-    )
-
-
-def _makes_layers(code: Code, begin: ast.AST) -> bool:
-    """Whether the module has parameters, as layers of torch have."""
     return any(
-        isinstance(part, ast.Call)
-        and code.meaning(part.func).startswith("torch.nn.")
-        and code.meaning(part.func).rpartition(".")[2] in _LAYERS
-        for part in parsed.walk(begin)
+        not any(map(_begins_module, body(begin)))
+        for part in walk(code.tree)
+        if isinstance(part, cst.ClassDef)
+        and owner.name.value in {dotted(base.value) for base in part.bases}
+        for begin in _beginnings(part)
     )
 
 
-def _attributes(tree: ast.Module) -> set[str]:
+def _own_name(called: cst.FunctionDef) -> str:
+    """Return the name of a method's instance; "" where it has none, or assigns it."""
+    taken = called.params.params
+    name = taken[0].name.value if taken else ""
+    return "" if name in flow.bound(called.body) else name
+
+
+def _begins_module(statement: cst.CSTNode) -> bool:
+    """Whether it is `super().__init__()`."""
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or method(call) != "__init__":
+        return False
+    return function(call.func.value) == "super"  # type: ignore[attr-defined]
+
+
+def _makes_layers(code: Code, begin: cst.CSTNode) -> bool:
+    """Whether the module has parameters, as layers of torch have."""
+    meanings = (code.meaning(part.func) for part in walk(begin) if isinstance(part, cst.Call))
+    return any(
+        meaning.startswith("torch.nn.") and meaning.rpartition(".")[2] in _LAYERS
+        for meaning in meanings
+    )
+
+
+def _attributes(tree: cst.Module) -> set[str]:
     """Return the names of attributes and texts in the file: a subclass may use them for its own."""
     found = set(_RESERVED)
-    for part in parsed.walk(tree):
-        if isinstance(part, ast.Attribute):
-            found.add(part.attr)
-        elif isinstance(part, (*FUNCTIONS, ast.ClassDef)):
-            found.add(part.name)
-            found |= (
-                flow.bound(ast.Module(part.body, [])) if isinstance(part, ast.ClassDef) else set()
-            )
-        elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-            found.add(part.value)
+    for part in walk(tree):
+        if isinstance(part, cst.Attribute):
+            found.add(attribute(part))
+        elif isinstance(part, cst.ClassDef):
+            found |= {part.name.value, *flow.bound(part.body)}
+        elif isinstance(part, cst.FunctionDef):
+            found.add(part.name.value)
+        elif isinstance(text := constant(part), str):
+            found.add(text)
     return found
 
 

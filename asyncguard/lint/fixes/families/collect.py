@@ -7,8 +7,9 @@ looks at the list, it reads what has come since.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
+
+import libcst as cst
 
 from asyncguard.lint.fixes import effects, flow
 from asyncguard.lint.fixes.code import Code
@@ -18,6 +19,17 @@ from asyncguard.lint.fixes.kinds import Kind, infer
 from asyncguard.lint.fixes.places import may_be_on_host
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
 from asyncguard.lint.fixes.words import pattern, words
+from asyncguard.lint.syntax.nodes import (
+    Expression,
+    Loop,
+    body,
+    elements,
+    is_name,
+    method,
+    name_of,
+    only,
+    targets,
+)
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 12
@@ -34,11 +46,11 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 
 def _fix(spot: Spot) -> Fix | None:
-    code, value = spot.code, read_value(spot.node)
-    name = _list(spot)
-    form = spot.dialect.together if spot.dialect is not None else ""
-    module = module_name(code, spot.dialect) if spot.dialect is not None else None
-    if value is None or name is None or not form or module is None:
+    code, value, dialect, name = spot.code, read_value(spot.node), spot.dialect, _list(spot)
+    if value is None or name is None or dialect is None:
+        return None
+    form, module = dialect.together, module_name(code, dialect)
+    if not form or module is None:
         return None
     loop = outermost(spot, name)
     branches = _looked_at(spot, name, loop) if loop is not None else None
@@ -47,8 +59,8 @@ def _fix(spot: Spot) -> Fix | None:
     kept = _kept(spot, value, form, module)
     if kept is None:
         return None
-    inner = " " * 4 if "\t" not in (code.indent(loop) or "") else "\t"
     message = f"keep the values of `{name}` on the device and read them together behind the loop"
+    inner = "\t" if "\t" in (code.indent(loop) or "") else " " * 4
     if branches:
         other = code.fresh(f"kept_{name}", loop)
         read = f"{name} += {form.format(module=module, name=other)}"
@@ -56,7 +68,7 @@ def _fix(spot: Spot) -> Fix | None:
         edits = (
             code.insert_before(loop, f"{other} = []"),
             code.replace(spot.statement, f"{other}.append({kept})"),
-            *(code.insert_before(branch.body[0], *lines) for branch in branches),
+            *(code.insert_before(body(branch)[0], *lines) for branch in branches),
             code.insert_after(loop, *lines[:2]),
         )
         return Fix(f"{message}, or where they are reported", edits, Applicability.UNSAFE)
@@ -69,19 +81,19 @@ def _fix(spot: Spot) -> Fix | None:
     return Fix(message, edits, Applicability.UNSAFE)
 
 
-def _together_with(spot: Spot, name: str, loop: ast.stmt) -> Iterator[Edit]:
+def _together_with(spot: Spot, name: str, loop: Loop) -> Iterator[Edit]:
     """Write the empty list as it stands: where that is another cell of a notebook, the loop may run
     again without it, and the repair cannot be made.
     """
-    if isinstance(spot.scope, ast.Module):
-        body, at = spot.code.block(loop)
-        for above in reversed(body[:at]):
+    if isinstance(spot.scope, cst.Module):
+        block, at = spot.code.block(loop)
+        for above in reversed(block[:at]):
             if _is_emptied(above, name):
                 yield spot.code.replace(above, spot.code.source(above))
                 return
 
 
-def _kept(spot: Spot, value: ast.expr, form: str, module: str | None) -> str | None:
+def _kept(spot: Spot, value: Expression, form: str, module: str | None) -> str | None:
     """Return the source of a value as it is kept: without its graph, and its own.
 
     None where the numbers would be of another type.
@@ -108,98 +120,94 @@ def _kept(spot: Spot, value: ast.expr, form: str, module: str | None) -> str | N
 def _list(spot: Spot) -> str | None:
     """Return the list that a statement does no more than append the read to."""
     statement = spot.statement
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or call.args != [spot.node] or call.keywords:
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or only(call) is not spot.node:
         return None
-    function = call.func
-    if not isinstance(function, ast.Attribute) or function.attr != "append":
+    if not isinstance(call.func, cst.Attribute) or method(call) != "append":
         return None
-    return function.value.id if isinstance(function.value, ast.Name) else None
+    return name_of(call.func.value) or None
 
 
-def outermost(spot: Spot, name: str) -> ast.For | ast.While | None:
+def outermost(spot: Spot, name: str) -> Loop | None:
     """Return the outermost loop between the empty list and the append."""
     code = spot.code
     for loop in flow.loops_around(code, spot.node):
-        body, index = code.block(loop)
-        for before in reversed(body[:index]):
+        block, index = code.block(loop)
+        for before in reversed(block[:index]):
             if _is_emptied(before, name):
-                plain = isinstance(loop, (ast.For, ast.While)) and code.indent(loop) is not None
-                return loop if plain else None  # type: ignore[return-value]
+                plain = isinstance(loop, cst.While) or loop.asynchronous is None
+                return loop if plain and code.indent(loop) is not None else None
             if flow.uses(before, name):
                 return None
     return None
 
 
-def _is_emptied(statement: ast.stmt, name: str) -> bool:
+def _is_emptied(statement: cst.CSTNode, name: str) -> bool:
     """Whether it is `name = []`, or `name, other = [], []`."""
-    if isinstance(statement, ast.AnnAssign):
-        pairs: list[tuple[ast.expr, ast.expr | None]] = [(statement.target, statement.value)]
-    elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        target, value = statement.targets[0], statement.value
-        pairs = [(target, value)]
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            pairs = [*zip(target.elts, value.elts, strict=False)]
-    else:
+    found = targets(statement)
+    if len(found) != 1:
         return False
+    target, value = found[0], statement.value  # type: ignore[attr-defined]
+    pairs = [(target, value)]
+    if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple):
+        pairs = [*zip(elements(target), elements(value), strict=False)]
     return any(
-        isinstance(target, ast.Name) and target.id == name and isinstance(value, ast.List)
-        and not value.elts
+        name_of(target) == name and isinstance(value, cst.List) and not value.elements
         for target, value in pairs
-    )  # fmt: skip
+    )
 
 
-def is_only_filled(spot: Spot, name: str, loop: ast.For | ast.While) -> bool:
+def is_only_filled(spot: Spot, name: str, loop: Loop) -> bool:
     """Whether a loop does nothing with a list but append to it."""
     return _looked_at(spot, name, loop) == []
 
 
-def _looked_at(spot: Spot, name: str, loop: ast.For | ast.While) -> list[ast.If] | None:
+def _looked_at(spot: Spot, name: str, loop: Loop) -> list[cst.If] | None:
     """Return the branches of every n-th step that look at a list; None where others do."""
     code, scope = spot.code, spot.scope
-    if isinstance(scope, (ast.Lambda, ast.ClassDef)) or not flow.is_private(code, scope, name):
+    if isinstance(scope, (cst.Lambda, cst.ClassDef)) or not flow.is_private(code, scope, name):
         return None
     if flow.may_swallow(code, spot.statement, loop) or flow.may_swallow(code, loop, scope):
         return None
-    branches: dict[ast.If, None] = {}
+    branches: dict[cst.If, None] = {}
     for use in flow.uses(loop, name, [spot.statement]):
         branch = accumulate.gate(code, use, loop)
-        if branch is None or code.indent(branch.body[0]) is None:
+        if branch is None or code.indent(body(branch)[0]) is None:
             return None
         branches[branch] = None
     return [*branches]
 
 
-def _is_kept(spot: Spot, value: ast.expr) -> bool:
+def _is_kept(spot: Spot, value: Expression) -> bool:
     """Whether a value can be kept: nothing of another kind is there in some steps, and the memory
     is not given away.
     """
     if may_be_on_host(spot.code, value) or _REUSES_MEMORY.search(spot.code.text) is not None:
         return False
-    if spot.finding.framework == "jax" and isinstance(value, ast.Name):
+    if spot.finding.framework == "jax" and is_name(value):
         return _DONATES.search(spot.code.text) is None
     return flow.is_pure(value)
 
 
-def _is_fresh(spot: Spot, value: ast.expr) -> bool:
+def _is_fresh(spot: Spot, value: Expression) -> bool:
     """Whether each step makes the value anew, and nothing writes to it again."""
     code = spot.code
     nearest = flow.loops_around(code, spot.node)[0]
-    if effects.writes_to(code, nearest.body, value):
+    if effects.writes_to(code, body(nearest), value):
         return False
-    if not isinstance(value, ast.Name):
+    if not is_name(value):
         return _is_made(code, value)
-    assigned = flow.assignments(nearest, value.id)
+    assigned = flow.assignments(nearest, name_of(value))
     return bool(assigned) and all(each is not None and _is_made(code, each) for each in assigned)
 
 
-def _is_made(code: Code, node: ast.expr) -> bool:
+def _is_made(code: Code, node: Expression) -> bool:
     """Whether an expression makes a value that nobody else has: it computes it."""
-    if isinstance(node, (ast.BinOp, ast.Compare)):
+    if isinstance(node, (cst.BinaryOperation, cst.Comparison)):
         return True
-    if not isinstance(node, ast.Call):
+    if not isinstance(node, cst.Call):
         return False
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCING:
+    if method(node) in _REDUCING:
         return True
     return code.meaning(node.func).startswith("torch.nn.functional.") or (
         infer(code, node) == Kind("float", scalar=True)

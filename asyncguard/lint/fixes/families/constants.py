@@ -8,16 +8,33 @@ device would draw others.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.fixes import libraries, sorts
-from asyncguard.lint.fixes.code import Code, dotted, flat
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.holding import annotation, given
 from asyncguard.lint.fixes.host import is_number
 from asyncguard.lint.fixes.numbers import exceeds, fits, is_moderate, is_size
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import (
+    LISTS,
+    Expression,
+    attribute,
+    constant,
+    elements,
+    function,
+    is_constant,
+    is_name,
+    keyword,
+    keywords,
+    method,
+    only,
+    positional,
+)
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
@@ -33,7 +50,7 @@ _MOST_OF_ANY = 127  # the largest integer that every type of torch holds as it i
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each upload of a number, or of what a factory made."""
     for spot in spots:
-        if spot.finding.framework != "torch" or not isinstance(spot.node, ast.Call):
+        if spot.finding.framework != "torch" or not isinstance(spot.node, cst.Call):
             continue
         ways = (_constant, _like, _cast, _counted, _factory)
         found = (way(spot.code, spot.node) for way in ways)
@@ -41,20 +58,20 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
             yield Repair(fix, (spot,))
 
 
-def _constant(code: Code, call: ast.Call) -> Fix | None:
+def _constant(code: Code, call: cst.Call) -> Fix | None:
     """Make a number on the device: `torch.tensor(0.0, device=d)`, `torch.tensor([n], device=d)`."""
-    if code.meaning(call.func) not in _MAKERS or not isinstance(call.func, ast.Attribute):
+    if code.meaning(call.func) not in _MAKERS or not isinstance(call.func, cst.Attribute):
         return None
-    if len(call.args) != 1 or any(k.arg not in _KEPT for k in call.keywords):
+    handed, told = positional(call), keywords(call)
+    if len(handed) != 1 or not told.keys() <= _KEPT:
         return None
-    told = {keyword.arg for keyword in call.keywords}
-    shape, number = _shape(call.args[0])
-    dtype = next((k.value for k in call.keywords if k.arg == "dtype"), None)
+    shape, number = _shape(handed[0])
+    dtype = told.get("dtype")
     if "device" not in told or not is_number(code, number) or exceeds(code, number, dtype):
         return None
     maker = _maker(number, typed="dtype" in told)
     text = f"{shape}, {code.source(number)}" if maker == "full" else shape
-    edits = (_rename(code, call.func, maker), code.replace(call.args[0], text))
+    edits = (_rename(code, call.func, maker), code.replace(handed[0], text))
     message = f"make the constant on the device with `torch.{maker}`"
     return _fix(message, edits, _doubt(code, number), is_sure=fits(code, number, dtype))
 
@@ -66,129 +83,128 @@ def _fix(message: str, edits: tuple[Edit, ...], doubt: str, *, is_sure: bool) ->
     return Fix(f"{message}, if {doubt}", edits, Applicability.UNSAFE)
 
 
-def _doubt(code: Code, number: ast.expr) -> str:
+def _doubt(code: Code, number: Expression) -> str:
     return f"`{flat(code.source(number))}` is a number that fits"
 
 
-def _shape(node: ast.expr) -> tuple[str, ast.expr]:
+def _shape(node: Expression) -> tuple[str, Expression]:
     """Return the shape of a constant, and its number: `(1,)` and `n` of `[n]`."""
-    if not isinstance(node, (ast.List, ast.Tuple)) or len(node.elts) != 1:
+    if not isinstance(node, LISTS) or len(node.elements) != 1:
         return "()", node
-    inner = node.elts[0]
-    if isinstance(inner, (ast.List, ast.Tuple)) and len(inner.elts) == 1:
-        return "(1, 1)", inner.elts[0]
+    inner = elements(node)[0]
+    if isinstance(inner, LISTS) and len(inner.elements) == 1:
+        return "(1, 1)", elements(inner)[0]
     return "(1,)", inner
 
 
-def _like(code: Code, call: ast.Call) -> Fix | None:
+def _like(code: Code, call: cst.Call) -> Fix | None:
     """Make a number as another tensor has them: `x.new_tensor(0)`."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr != "new_tensor":
+    if not isinstance(call.func, cst.Attribute) or method(call) != "new_tensor":
         return None
-    if len(call.args) != 1 or any(k.arg not in _KEPT for k in call.keywords):
+    handed = positional(call)
+    if len(handed) != 1 or not keywords(call).keys() <= _KEPT:
         return None
-    shape, number = _shape(call.args[0])
-    like = ast.Attribute(call.func.value, "dtype", ast.Load())
+    shape, number = _shape(handed[0])
+    like = cst.Attribute(call.func.value, cst.Name("dtype"))
     if not is_number(code, number) or exceeds(code, number, like):
         return None
     edits = (
         _rename(code, call.func, "new_full"),
-        code.replace(call.args[0], f"{shape}, {code.source(number)}"),
+        code.replace(handed[0], f"{shape}, {code.source(number)}"),
     )
     is_sure = sorts.is_tensor(code, call.func.value) and fits(code, number, like)
     message = "make the constant on the device with `new_full`"
     return _fix(message, edits, _doubt(code, number), is_sure=is_sure)
 
 
-def _cast(code: Code, call: ast.Call) -> Fix | None:
+def _cast(code: Code, call: cst.Call) -> Fix | None:
     """Make a number as another tensor has them: `torch.tensor(0).type_as(x)`."""
-    function = call.func
-    if not isinstance(function, ast.Attribute) or function.attr != "type_as" or call.keywords:
+    other = only(call)
+    if not isinstance(call.func, cst.Attribute) or method(call) != "type_as" or other is None:
         return None
-    made = function.value
-    if len(call.args) != 1 or not isinstance(made, ast.Call) or len(made.args) != 1:
+    made = call.func.value
+    value = only(made) if isinstance(made, cst.Call) else None
+    if value is None or code.meaning(made.func) not in _MAKERS:  # type: ignore[attr-defined]
         return None
-    if code.meaning(made.func) not in _MAKERS or any(k.arg != "dtype" for k in made.keywords):
+    shape, number = _shape(value)
+    if not is_number(code, number) or exceeds(code, number):
         return None
-    shape, number = _shape(made.args[0])
-    if not is_number(code, number) or made.keywords or exceeds(code, number):
-        return None
-    text = f"{code.operand(call.args[0])}.new_full({shape}, {code.source(number)})"
+    text = f"{code.operand(other)}.new_full({shape}, {code.source(number)})"
     edits = (code.replace(call, flat(text)),)
-    is_sure = _is_of_any_type(number) and sorts.is_tensor(code, call.args[0])
+    is_sure = _is_of_any_type(number) and sorts.is_tensor(code, other)
     message = "make the constant on the device with `new_full`"
     return _fix(message, edits, _doubt(code, number), is_sure=is_sure)
 
 
-def _is_of_any_type(node: ast.expr) -> bool:
+def _is_of_any_type(node: Expression) -> bool:
     """Whether a number is the same in every type, so that it may be cast twice or once."""
-    value = node.value if isinstance(node, ast.Constant) else None
+    value = constant(node)
     if not isinstance(value, (bool, int, float)):
         return False
     return 0 <= value <= _MOST_OF_ANY and value == int(value)
 
 
-def _counted(code: Code, call: ast.Call) -> Fix | None:
+def _counted(code: Code, call: cst.Call) -> Fix | None:
     """Count on the device: `torch.tensor(list(range(n)), device=d)`."""
-    if code.meaning(call.func) not in _MAKERS or not isinstance(call.func, ast.Attribute):
+    if code.meaning(call.func) not in _MAKERS or not isinstance(call.func, cst.Attribute):
         return None
-    told = {keyword.arg for keyword in call.keywords}
-    size = _counted_to(call.args[0]) if len(call.args) == 1 else None
-    if size is None or not {"device", "dtype"} <= told <= _KEPT:
+    handed, told = positional(call), keywords(call)
+    size = _counted_to(handed[0]) if len(handed) == 1 else None
+    if size is None or not {"device", "dtype"} <= told.keys() <= _KEPT:
         return None
-    edits = (_rename(code, call.func, "arange"), code.replace(call.args[0], code.source(size)))
-    dtype = next(k.value for k in call.keywords if k.arg == "dtype")
-    is_sure = is_size(code, size) and libraries.library_name(code, dtype) in _EXACT
+    edits = (_rename(code, call.func, "arange"), code.replace(handed[0], code.source(size)))
+    is_sure = is_size(code, size) and libraries.library_name(code, told["dtype"]) in _EXACT
     doubt = _doubt(code, size)
     return _fix("count on the device with `torch.arange`", edits, doubt, is_sure=is_sure)
 
 
-def _counted_to(node: ast.expr) -> ast.expr | None:
+def _counted_to(node: Expression) -> Expression | None:
     """Return the length `n` of `range(n)` or `list(range(n))`."""
     for name in ("list", "range"):
-        if isinstance(node, ast.Call) and dotted(node.func) == name and len(node.args) == 1:
-            node = node.args[0]
+        if isinstance(node, cst.Call) and function(node) == name and len(positional(node)) == 1:
+            node = positional(node)[0]
         elif name == "range":
             return None
     return node if _is_size(node) else None
 
 
-def _is_size(node: ast.expr) -> bool:
+def _is_size(node: Expression) -> bool:
     """Whether it is a length, which is not negative."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "len"
-    return isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "shape"
+    if isinstance(node, cst.Call):
+        return function(node) == "len"
+    return isinstance(node, cst.Subscript) and attribute(node.value) == "shape"
 
 
-def _maker(node: ast.expr, *, typed: bool) -> str:
+def _maker(node: Expression, *, typed: bool) -> str:
     """Return the factory of a number; a zero or one of no given type is a float if it reads so."""
-    if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
+    value = constant(node)
+    if isinstance(value, bool):
         return "full"
-    if (typed or isinstance(node.value, float)) and node.value in (0, 1):
-        return "ones" if node.value else "zeros"
+    if (typed or isinstance(value, float)) and value in (0, 1):
+        return "ones" if value else "zeros"
     return "full"
 
 
-def _rename(code: Code, function: ast.Attribute, name: str) -> Edit:
+def _rename(code: Code, function: cst.Attribute, name: str) -> Edit:
     _, _, line, end = code.span(function)
-    return Edit(line, end - len(function.attr), line, end, name)
+    return Edit(line, end - len(attribute(function)), line, end, name)
 
 
-def _factory(code: Code, call: ast.Call) -> Fix | None:
+def _factory(code: Code, call: cst.Call) -> Fix | None:
     """Make on the device what is moved there at once: `torch.arange(n).to(d)`."""
     device = _destination(code, call)
-    function = call.func
-    if device is None or not isinstance(function, ast.Attribute):
+    if device is None or not isinstance(call.func, cst.Attribute):
         return None
-    node: ast.expr = function.value
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+    node: Expression = call.func.value
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if code.meaning(node.func) in _FACTORIES | _MAKERS:
             break
-        if node.func.attr not in _MOVING:
+        if method(node) not in _MOVING:
             return None
         node = node.func.value
-    if not isinstance(node, ast.Call) or (there := _there(code, node, device)) is None:
+    if not isinstance(node, cst.Call) or (there := _there(code, node, device)) is None:
         return None
-    move = _without_move(code, call, function)
+    move = _without_move(code, call, call.func)
     if move is None:
         return None
     edits = (*there, *move)
@@ -197,54 +213,56 @@ def _factory(code: Code, call: ast.Call) -> Fix | None:
     return _fix("make the values on the device", edits, doubt, is_sure=is_sure)
 
 
-def _is_exact(code: Code, call: ast.Call) -> bool:
+def _is_exact(code: Code, call: cst.Call) -> bool:
     """Whether a factory makes the same values on every device, bit for bit."""
-    meaning, told = code.meaning(call.func), {k.arg: k.value for k in call.keywords}
+    meaning, handed, told = code.meaning(call.func), positional(call), keywords(call)
     dtype = told.get("dtype")
     if not told.keys() <= {"dtype", "size"}:
         return False
     if meaning in _MAKERS:
-        return fits(code, _shape(call.args[0])[1], dtype)
+        return fits(code, _shape(handed[0])[1], dtype)
     if meaning == _COUNTED:
         is_exact = dtype is None or libraries.library_name(code, dtype) in _EXACT
-        return is_exact and all(is_moderate(code, n) and not _is_float(n) for n in call.args)
-    return meaning != "torch.full" or is_moderate(code, call.args[-1])
+        return is_exact and all(is_moderate(code, n) and not _is_float(n) for n in handed)
+    return meaning != "torch.full" or is_moderate(code, handed[-1])
 
 
-def _is_float(node: ast.expr) -> bool:
-    return any(isinstance(n, ast.Constant) and type(n.value) is float for n in ast.walk(node))
+def _is_float(node: Expression) -> bool:
+    return any(isinstance(part, cst.Float) for part in nodes.walk(node))
 
 
-def _is_destination(code: Code, call: ast.Call) -> bool:
+def _is_destination(code: Code, call: cst.Call) -> bool:
     """Whether what a move is given is proven to be a device, and no tensor or type."""
-    argument = call.args[0] if call.args else call.keywords[0].value
-    is_cast = isinstance(call.func, ast.Attribute) and call.func.attr == "type_as"
+    argument = call.args[0].value
+    is_cast = method(call) == "type_as"
     return sorts.is_tensor(code, argument) if is_cast else _is_device(code, argument)
 
 
-def _is_device(code: Code, node: ast.expr, depth: int = 4) -> bool:
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, str)
-    if isinstance(node, ast.IfExp):
-        return _is_device(code, node.body, depth) and _is_device(code, node.orelse, depth)
-    if isinstance(node, ast.Call):
-        return libraries.library_name(code, node.func) == "torch.device"
-    if isinstance(node, ast.Attribute):
-        return node.attr == "device" and sorts.is_tensor(code, node.value)
-    if not isinstance(node, ast.Name) or not depth:
-        return False
-    told = annotation(code.scope(node), node.id)
-    if told is not None and libraries.library_name(code, told) == "torch.device":
-        return True
-    values = given(code, node)
-    return bool(values) and all(v is not None and _is_device(code, v, depth - 1) for v in values)
+def _is_device(code: Code, node: Expression, depth: int = 4) -> bool:
+    if is_constant(node):
+        return nodes.is_text(node)
+    match node:
+        case cst.IfExp(body=body, orelse=otherwise):
+            return _is_device(code, body, depth) and _is_device(code, otherwise, depth)
+        case cst.Call(func=made):
+            return libraries.library_name(code, made) == "torch.device"
+        case cst.Attribute(value=owner):
+            return attribute(node) == "device" and sorts.is_tensor(code, owner)
+        case cst.Name(value=name) if depth:
+            told = annotation(code.scope(node), name)
+            if told is not None and libraries.library_name(code, told) == "torch.device":
+                return True
+            values = given(code, node)
+            known = (v is not None and _is_device(code, v, depth - 1) for v in values)
+            return bool(values) and all(known)
+    return False
 
 
-def _there(code: Code, call: ast.Call, device: str) -> tuple[Edit, ...] | None:
+def _there(code: Code, call: cst.Call, device: str) -> tuple[Edit, ...] | None:
     """Tell a factory the device; None where it does not make the values by its arguments alone."""
     # What requires a gradient is a leaf only where it was made.
-    told = {keyword.arg for keyword in call.keywords}
-    if told & {"device", "out", "pin_memory", "requires_grad", None} or not call.args:
+    handed, told = positional(call), keywords(call)
+    if told.keys() & {"device", "out", "pin_memory", "requires_grad", ""} or not handed:
         return None
     _, _, end_line, end = code.span(call)
     before = code.source(call)
@@ -253,43 +271,41 @@ def _there(code: Code, call: ast.Call, device: str) -> tuple[Edit, ...] | None:
     insert = Edit(end_line, end - 1, end_line, end - 1, f", device={device}")
     if code.meaning(call.func) in _FACTORIES:
         return (insert,)
-    shape, number = _shape(call.args[0])
-    if code.meaning(call.func) not in _MAKERS or len(call.args) != 1:
+    shape, number = _shape(handed[0])
+    if code.meaning(call.func) not in _MAKERS or len(handed) != 1:
         return None
-    if not is_number(code, number) or not isinstance(call.func, ast.Attribute):
+    if not is_number(code, number) or not isinstance(call.func, cst.Attribute):
         return None
-    if exceeds(code, number, next((k.value for k in call.keywords if k.arg == "dtype"), None)):
+    if exceeds(code, number, told.get("dtype")):
         return None
     text = f"{shape}, {code.source(number)}"
-    return (_rename(code, call.func, "full"), code.replace(call.args[0], text), insert)
+    return (_rename(code, call.func, "full"), code.replace(handed[0], text), insert)
 
 
-def _destination(code: Code, call: ast.Call) -> str | None:
+def _destination(code: Code, call: cst.Call) -> str | None:
     """Return the device that `.to(device)`, `.to(x.device)` or `.type_as(x)` names."""
-    if not isinstance(call.func, ast.Attribute) or len(call.args) + len(call.keywords) != 1:
+    argument = only(call) or keyword(call, "device")
+    if argument is None or len(call.args) != 1:
         return None
-    argument = call.args[0] if call.args else call.keywords[0].value
-    if call.keywords and call.keywords[0].arg != "device":
+    is_named = is_name(argument) or isinstance(argument, cst.Attribute)
+    text = code.source(argument)
+    if method(call) == "type_as" and is_named:
+        return f"{text}.device"
+    if method(call) != "to":
         return None
-    if call.func.attr == "type_as" and isinstance(argument, (ast.Name, ast.Attribute)):
-        return f"{code.source(argument)}.device"
-    if call.func.attr != "to":
-        return None
-    if isinstance(argument, (ast.Name, ast.Attribute)):
-        text = code.source(argument)
+    if is_named:
         return text if text.rpartition(".")[2].rpartition("_")[2] == "device" else None
-    if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-        return code.source(argument) if argument.value.startswith("cuda") else None
-    return None
+    return text if str(constant(argument)).startswith("cuda") else None
 
 
-def _without_move(code: Code, call: ast.Call, function: ast.Attribute) -> tuple[Edit, ...] | None:
+def _without_move(code: Code, call: cst.Call, function: cst.Attribute) -> tuple[Edit, ...] | None:
     """Delete `.to(d)`; `.type_as(x)` stays for the type. None if a parenthesis is in the way."""
-    if function.attr == "type_as":
+    name = attribute(function)
+    if name == "type_as":
         return ()
     _, _, line, column = code.span(function.value)
     _, _, end_line, end = code.span(function)
-    if line != end_line or code.lines[line - 1][column:end].strip() != f".{function.attr}":
+    if line != end_line or code.lines[line - 1][column:end].strip() != f".{name}":
         return None
     _, _, end_line, end = code.span(call)
     return (Edit(line, column, end_line, end, ""),)

@@ -8,8 +8,9 @@ before that wait is garbage, whoever edits the code later, so these are shown an
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
+
+import libcst as cst
 
 from asyncguard.lint.fixes import effects, flow
 from asyncguard.lint.fixes.code import Code, flat
@@ -17,6 +18,8 @@ from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.families import collect
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import Expression, method, name_of
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 58
@@ -39,12 +42,12 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
         yield Repair(_together(group), tuple(group))
 
 
-def _copied(spot: Spot) -> ast.expr | None:
+def _copied(spot: Spot) -> Expression | None:
     """Return `x` of `x.cpu()`."""
     call = spot.node
-    if spot.finding.api not in _APIS or not isinstance(call, ast.Call) or call.args:
+    if spot.finding.api not in _APIS or not isinstance(call, cst.Call) or call.args:
         return None
-    if call.keywords or not isinstance(call.func, ast.Attribute) or _wait(spot) is None:
+    if not isinstance(call.func, cst.Attribute) or _wait(spot) is None:
         return None
     return call.func.value
 
@@ -62,16 +65,16 @@ def _listed(spot: Spot) -> Fix | None:
     """Wait behind the loop for what it appends: `rows.append(x.cpu())`."""
     code, value = spot.code, _copied(spot)
     statement = spot.statement
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if value is None or not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if value is None or not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
         return None
-    owner = call.func.value
-    if call.func.attr not in {"append", "extend"} or not isinstance(owner, ast.Name):
+    name, outer = name_of(call.func.value), nodes.only(call)
+    if method(call) not in {"append", "extend"} or not name:
         return None
-    if len(call.args) != 1 or call.keywords or not _is_shared(code, spot.node, call.args[0]):
+    if outer is None or not _is_shared(code, spot.node, outer):
         return None
-    loop = collect.outermost(spot, owner.id)
-    if loop is None or not collect.is_only_filled(spot, owner.id, loop):
+    loop = collect.outermost(spot, name)
+    if loop is None or not collect.is_only_filled(spot, name, loop):
         return None
     wait = _wait(spot)
     assert wait is not None
@@ -79,11 +82,11 @@ def _listed(spot: Spot) -> Fix | None:
         code.replace(spot.node, f"{code.operand(value)}{_START}"),
         code.insert_after(loop, wait),
     )
-    message = f"copy to `{owner.id}` without waiting, and wait once behind the loop; {_UNTIL}"
+    message = f"copy to `{name}` without waiting, and wait once behind the loop; {_UNTIL}"
     return Fix(message, edits, Applicability.SHOWN)
 
 
-def _is_shared(code: Code, copy: ast.expr, outer: ast.expr) -> bool:
+def _is_shared(code: Code, copy: Expression, outer: Expression) -> bool:
     """Whether what a copy is made into looks at none of its values: `x.cpu().t()`."""
     return outer in code.through(copy, _SHARING)
 
@@ -130,7 +133,7 @@ def _together(group: Sequence[Spot]) -> Fix:
     for spot in group:
         value = _copied(spot)
         assert value is not None
-        name = code.fresh(f"{flow.root(value) or 'value'}_copy", spot.node)
+        name = code.fresh(f"{nodes.root(value) or 'value'}_copy", spot.node)
         lines.append(f"{name} = {flat(code.operand(value))}{_START}")
         edits.append(code.replace(spot.node, name))
     edits.append(code.insert_before(first.statement, *lines, wait))

@@ -6,15 +6,16 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import same
 from asyncguard.lint.fixes.families import accumulate
 from asyncguard.lint.fixes.places import may_be_on_host
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
 from asyncguard.lint.fixes.sums import Sum, type_of
+from asyncguard.lint.syntax.nodes import function, positional, same, targets
 from asyncguard.model import Applicability, Fix
 
 ORDER = 10
@@ -36,19 +37,18 @@ def _fix(spot: Spot) -> Fix | None:
     plan = accumulate.plan_of(found, own)
     if plan is None:
         return None
-    if found.number == "int" and isinstance(plan.start.value, float):
+    if found.number == "int" and isinstance(plan.start, float):
         found = found._replace(number="float")
     read = accumulate.reading(found, plan)
     if read is None:
         return None
-    assert isinstance(spot.statement, ast.Assign)
     value = f"{accumulate.on_device(found)}.clamp({bound}={found.name})"
     message = (
         f"compare on the device and read `{found.name}` once after the loop{plan.said}; "
         "a NaN stays in it"
     )
-    is_known = bool(found.number) or isinstance(plan.start.value, float)
-    if found.number != "int" and not isinstance(plan.start.value, float):
+    is_known = bool(found.number) or isinstance(plan.start, float)
+    if found.number != "int" and not isinstance(plan.start, float):
         message += "; it becomes a float"
     applicability = Applicability.UNSAFE if is_known else Applicability.SHOWN
     edits = (spot.code.replace(spot.statement.value, value), *read)
@@ -57,16 +57,15 @@ def _fix(spot: Spot) -> Fix | None:
 
 def _bound(spot: Spot) -> str | None:
     """Return "min" of `x = max(x, read)`, and "max" of `x = min(x, read)`."""
-    statement = spot.statement
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return None
-    call, target = statement.value, statement.targets[0]
-    if not isinstance(call, ast.Call) or call.keywords or not isinstance(call.func, ast.Name):
-        return None
-    others = [argument for argument in call.args if argument is not spot.node]
-    if len(call.args) != 2 or len(others) != 1 or not same(others[0], target):
-        return None
-    return _BOUNDS.get(call.func.id) if isinstance(target, ast.Name) else None
+    match spot.statement:
+        case cst.Assign(
+            targets=[cst.AssignTarget(target=cst.Name() as target)], value=cst.Call() as call
+        ):
+            given = positional(call)
+            others = [argument for argument in given if argument is not spot.node]
+            if len(call.args) == len(given) == 2 and len(others) == 1 and same(others[0], target):
+                return _BOUNDS.get(function(call))
+    return None
 
 
 def _extreme(spot: Spot) -> Sum | None:
@@ -77,7 +76,7 @@ def _extreme(spot: Spot) -> Sum | None:
     if may_be_on_host(spot.code, value) or flow.may_swallow(spot.code, spot.node, loops[0]):
         return None
     number = type_of(spot, value)
-    target = spot.statement.targets[0] if isinstance(spot.statement, ast.Assign) else None
-    if number is None or not isinstance(target, ast.Name):
+    target = targets(spot.statement)[0] if isinstance(spot.statement, cst.Assign) else None
+    if number is None or not isinstance(target, cst.Name):
         return None
-    return Sum(spot, target, value, loops[0], target.id, number)
+    return Sum(spot, target, value, loops[0], target.value, number)

@@ -6,15 +6,27 @@ is a weighted mean. `if norm > limit: grad *= limit / norm` is a factor of at mo
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, flat, same
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.families import shapes, truth
 from asyncguard.lint.fixes.host import is_number
 from asyncguard.lint.fixes.kinds import is_mask
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import (
+    Expression,
+    body,
+    constant,
+    method,
+    name_of,
+    only,
+    same,
+    targets,
+)
 from asyncguard.model import Applicability, Fix
 
 ORDER = 14
@@ -33,14 +45,14 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
             yield Repair(fix, (spot,))
 
 
-def _asked(code: Code, node: ast.expr) -> ast.expr | None:
+def _asked(code: Code, node: Expression) -> Expression | None:
     """Return `m` of `m.any()` and `torch.any(m)`, if the code shows a mask."""
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.keywords:
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
     if code.meaning(node.func) == "torch.any":
-        mask = node.args[0] if len(node.args) == 1 else None
+        mask = only(node)
     else:
-        mask = node.func.value if node.func.attr == "any" and not node.args else None
+        mask = node.func.value if method(node) == "any" and not node.args else None
     return mask if mask is not None and is_mask(code, mask) and flow.is_pure(mask) else None
 
 
@@ -50,13 +62,13 @@ def _asked(code: Code, node: ast.expr) -> ast.expr | None:
 def _masked_write(spot: Spot) -> Fix | None:
     """Write without asking first."""
     code, branch = spot.code, spot.statement
-    if not isinstance(branch, ast.If) or branch.orelse or code.indent(branch) is None:
+    if not isinstance(branch, cst.If) or branch.orelse or code.indent(branch) is None:
         return None
     mask = _asked(code, spot.node)
     rest = truth.rest_of_test(code, branch.test, spot.node)
-    if mask is None or rest is None or not all(_writes(code, s, mask) for s in branch.body):
+    if mask is None or rest is None or not all(_writes(code, s, mask) for s in body(branch)):
         return None
-    if isinstance(branch.test, ast.UnaryOp):
+    if isinstance(branch.test, cst.UnaryOperation):
         return None
     edits = truth.without_test(code, branch) if not rest else (code.replace(branch.test, rest),)
     if edits is None:
@@ -66,26 +78,26 @@ def _masked_write(spot: Spot) -> Fix | None:
     return Fix(message, edits, Applicability.UNSAFE)
 
 
-def _writes(code: Code, statement: ast.stmt, mask: ast.expr) -> bool:
+def _writes(code: Code, statement: cst.CSTNode, mask: Expression) -> bool:
     """Whether a statement writes a number where a mask is true, which waits for nothing."""
-    if not isinstance(statement, ast.Assign) or len(statement.targets) > 1:
+    if not isinstance(statement, cst.Assign) or len(statement.targets) > 1:
         return False
-    target = statement.targets[0]
-    if not isinstance(target, ast.Subscript) or not same(target.slice, mask):
+    written = shapes.masked(targets(statement)[0])
+    if written is None or not same(written[1], mask):
         return False
-    return flow.is_pure(target.value) and is_number(code, statement.value)
+    return flow.is_pure(written[0]) and is_number(code, statement.value)
 
 
 # ---- x[m].mean() if m.any() else 0
 
 
-def _mean(spot: Spot) -> tuple[ast.IfExp, Fix] | None:
+def _mean(spot: Spot) -> tuple[cst.IfExp, Fix] | None:
     """Reduce with a fixed shape, so that nothing depends on whether there is an element."""
     code, choice = spot.code, spot.code.parent(spot.node)
-    if not isinstance(choice, ast.IfExp) or choice.test is not spot.node:
+    if not isinstance(choice, cst.IfExp) or choice.test is not spot.node:
         return None
     mask, zero = _asked(code, spot.node), choice.orelse
-    if mask is None or not isinstance(zero, ast.Constant) or zero.value != 0:
+    if mask is None or constant(zero) != 0:
         return None
     reduced = _reduced(choice.body)
     if reduced is None or not same(reduced[1], mask) or not flow.is_pure(reduced[0]):
@@ -96,14 +108,14 @@ def _mean(spot: Spot) -> tuple[ast.IfExp, Fix] | None:
     return choice, shapes.with_shapes(spot, value, mask, message, code.replace(choice, text))
 
 
-def _reduced(node: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
+def _reduced(node: Expression) -> tuple[Expression, Expression, str] | None:
     """Return `x`, `m` and how of `x[m].mean()` and `x[m].sum()`."""
-    if not isinstance(node, ast.Call) or node.args or node.keywords:
+    if not isinstance(node, cst.Call) or node.args:
         return None
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in {"mean", "sum"}:
+    if not isinstance(node.func, cst.Attribute) or method(node) not in {"mean", "sum"}:
         return None
     taken = shapes.masked(node.func.value)
-    return (*taken, node.func.attr) if taken is not None else None
+    return (*taken, method(node)) if taken is not None else None
 
 
 # ---- if norm > limit: grad *= limit / norm
@@ -112,7 +124,7 @@ def _reduced(node: ast.expr) -> tuple[ast.expr, ast.expr, str] | None:
 def _limit(spot: Spot) -> Fix | None:
     """Scale by at most one, always."""
     code, branch = spot.code, spot.statement
-    if not isinstance(branch, ast.If) or branch.orelse or branch.test is not spot.node:
+    if not isinstance(branch, cst.If) or branch.orelse or branch.test is not spot.node:
         return None
     bounds = _bounds(branch.test)
     scaled = _scaled(branch)
@@ -120,36 +132,35 @@ def _limit(spot: Spot) -> Fix | None:
         return None
     norm, limit = bounds
     factor = scaled.value
-    if not isinstance(scaled.op, ast.Mult) or not isinstance(factor, ast.BinOp):
+    if not isinstance(scaled.operator, cst.MultiplyAssign):
         return None
-    if not isinstance(factor.op, ast.Div) or not same(factor.left, limit):
+    if not isinstance(factor, cst.BinaryOperation) or not isinstance(factor.operator, cst.Divide):
         return None
-    if not same(factor.right, norm) or not isinstance(norm, ast.Name):
+    name = name_of(norm)
+    if not same(factor.left, limit) or not same(factor.right, norm) or not name:
         return None
     text = flat(code.source(factor))
     edits = truth.dedented(code, branch, code.replace(factor, f"({text}).clamp(max=1)"))
     if edits is None:
         return None
-    message = (
-        f"scale by `{text}` or 1 without asking first; if `{norm.id}` is NaN, so is the result"
-    )
+    message = f"scale by `{text}` or 1 without asking first; if `{name}` is NaN, so is the result"
     return Fix(message, edits, Applicability.UNSAFE)
 
 
-def _bounds(test: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+def _bounds(test: Expression) -> tuple[Expression, Expression] | None:
     """Return `norm` and `limit` of `norm > limit` and `limit < norm`."""
-    if not isinstance(test, ast.Compare) or len(test.ops) > 1:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) > 1:
         return None
-    left, right = test.left, test.comparators[0]
-    if isinstance(test.ops[0], (ast.Gt, ast.GtE)):
+    left, right = nodes.compared(test)
+    if nodes.operator(test) in {cst.GreaterThan, cst.GreaterThanEqual}:
         return left, right
-    return (right, left) if isinstance(test.ops[0], (ast.Lt, ast.LtE)) else None
+    is_below = nodes.operator(test) in {cst.LessThan, cst.LessThanEqual}
+    return (right, left) if is_below else None
 
 
-def _scaled(branch: ast.If) -> ast.AugAssign | None:
+def _scaled(branch: cst.If) -> cst.AugAssign | None:
     """Return the one statement of a branch, which a loop may run for each of several tensors."""
-    body: Sequence[ast.stmt] = branch.body
-    while len(body) == 1 and isinstance(body[0], ast.For) and not body[0].orelse:
-        body = body[0].body
-    only = body[0] if len(body) == 1 else None
-    return only if isinstance(only, ast.AugAssign) else None
+    first, *more = body(branch)
+    while not more and isinstance(first, cst.For) and not (first.orelse or first.asynchronous):
+        first, *more = body(first)
+    return first if isinstance(first, cst.AugAssign) and not more else None

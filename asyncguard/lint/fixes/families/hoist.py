@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
+
+import libcst as cst
 
 from asyncguard.lint.fixes import aliases, effects, flow, sorts
 from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import COMPREHENSIONS, Expression, body, method, positional, root
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 10
@@ -32,12 +35,13 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 
 def _comprehension(spot: Spot) -> Fix | None:
     code, node = spot.code, spot.node
-    around = next((p for p in code.parents(node) if isinstance(p, flow.COMPREHENSIONS)), None)
-    if around is None or isinstance(around, ast.GeneratorExp):  # which runs when it is asked
+    around = code.around(node, COMPREHENSIONS)
+    if around is None or isinstance(around, cst.GeneratorExp):  # which runs when it is asked
         return None
-    if code.around(around, (*flow.COMPREHENSIONS, ast.Lambda)) is not None:
+    if code.around(around, (*COMPREHENSIONS, cst.Lambda)) is not None:
         return None
-    if len(around.generators) != 1 or not _has_elements(around.generators[0]):
+    clause, *more = nodes.clauses(around)
+    if more or not _has_elements(clause):
         return None
     if not _is_in_every_round(code, node, around) or flow.is_rebound(code, node, node):
         return None
@@ -55,7 +59,7 @@ def _comprehension(spot: Spot) -> Fix | None:
     return Fix(message, _edits(spot, spot.statement), Applicability.UNSAFE)
 
 
-def _is_proven(spot: Spot, around: ast.expr) -> bool:
+def _is_proven(spot: Spot, around: Expression) -> bool:
     """Whether each round reads the same, does so first of all, and only looks at it."""
     code, node = spot.code, spot.node
     return (
@@ -66,20 +70,22 @@ def _is_proven(spot: Spot, around: ast.expr) -> bool:
     )
 
 
-def _is_handed_on(code: Code, node: ast.expr) -> bool:
+def _is_handed_on(code: Code, node: Expression) -> bool:
     """Whether what is read is a number, or a list that is looked at or given to a call."""
-    parent = code.parent(node)
-    given = isinstance(parent, ast.Call) and node in parent.args
+    parent = code.outer(node)
+    given = isinstance(parent, cst.Call) and node in positional(parent)
     return given or sorts.is_plain(code, node) or _is_only_looked_at(code, node)
 
 
-def _is_consumed(code: Code, node: ast.expr) -> bool:
+def _is_consumed(code: Code, node: Expression) -> bool:
     """Whether a list or array that is read is only looked at, by a library or for an element."""
-    parent = code.parent(node)
-    if isinstance(parent, ast.Call) and node in parent.args and aliases.is_known(code, parent):
-        function = parent.func
-        name = function.attr if isinstance(function, ast.Attribute) else ""
-        return name in _TAKING and effects.is_inert(code, [parent])
+    parent = code.outer(node)
+    if (
+        isinstance(parent, cst.Call)
+        and node in positional(parent)
+        and aliases.is_known(code, parent)
+    ):
+        return method(parent) in _TAKING and effects.is_inert(code, [parent])
     return _is_only_looked_at(code, node)
 
 
@@ -93,7 +99,7 @@ def _loop(spot: Spot) -> Fix | None:
         return None
     statement, outermost = spot.statement, None
     for loop in flow.loops_around(code, node):
-        if not isinstance(loop, ast.For) or statement not in loop.body or loop.orelse:
+        if not nodes.is_for(loop) or statement not in body(loop) or loop.orelse:
             break
         if not _stays(code, loop, node) or code.indent(loop) is None:
             break
@@ -104,28 +110,28 @@ def _loop(spot: Spot) -> Fix | None:
     return Fix(message, _edits(spot, outermost), Applicability.UNSAFE)
 
 
-def _edits(spot: Spot, statement: ast.stmt) -> tuple[Edit, ...]:
+def _edits(spot: Spot, statement: cst.CSTNode) -> tuple[Edit, ...]:
     """Read before a statement, and write the name of what was read where it was."""
     code, node = spot.code, spot.node
-    name = code.fresh(f"{flow.root(node)}_values" if flow.root(node) else "values")
+    name = code.fresh(f"{root(node)}_values" if root(node) else "values")
     line = code.insert_before(statement, f"{name} = {flat(code.source(node))}")
     return line, code.replace(node, name)
 
 
-def _is_only_looked_at(code: Code, node: ast.expr) -> bool:
+def _is_only_looked_at(code: Code, node: Expression) -> bool:
     """Whether a list that is read stays as it is: an element is taken, or it is a number."""
-    assert isinstance(node, ast.Call)
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _SCALAR:
+    if method(node) in _SCALAR:
         return True
-    parent = code.parent(node)
-    taken = isinstance(parent, ast.Subscript) and parent.value is node
-    if not taken or not isinstance(parent.ctx, ast.Load):  # type: ignore[union-attr]
+    parent = code.outer(node)
+    if not isinstance(parent, cst.Subscript) or parent.value is not node or code.is_stored(parent):
         return False
-    around = code.parent(parent)  # type: ignore[arg-type]
-    return not isinstance(around, (ast.Attribute, ast.Subscript))
+    around = code.outer(parent)
+    if isinstance(around, cst.Subscript):  # as one of several indices
+        return around.value is not parent and len(around.slice) > 1
+    return not isinstance(around, cst.Attribute)
 
 
-def _stays(code: Code, loop: ast.For, node: ast.expr) -> bool:
+def _stays(code: Code, loop: cst.For, node: Expression) -> bool:
     """Whether no round of a loop changes what a read says."""
     run = effects.round_of(loop)
     if effects.is_repeatable(code, node) and not effects.may_change(code, run, node):
@@ -134,32 +140,26 @@ def _stays(code: Code, loop: ast.For, node: ast.expr) -> bool:
 
 
 @kept(OF_SCOPES)
-def _is_quiet(loop: ast.For) -> bool:
-    return all(map(flow.is_quiet, loop.body))
+def _is_quiet(loop: cst.For) -> bool:
+    return all(map(flow.is_quiet, body(loop)))
 
 
-def _is_read(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _READS
-        and not node.args
-        and not node.keywords
-    )
+def _is_read(node: Expression) -> bool:
+    return isinstance(node, cst.Call) and method(node) in _READS and not node.args
 
 
-def _has_elements(generator: ast.comprehension) -> bool:
+def _has_elements(clause: cst.CompFor) -> bool:
     """Whether there is a round at all, and each element takes part."""
-    source = generator.iter
-    if not isinstance(source, (ast.Tuple, ast.List)) or generator.ifs or generator.is_async:
+    if not isinstance(clause.iter, nodes.LISTS) or clause.ifs or clause.asynchronous is not None:
         return False
-    return bool(source.elts) and not any(isinstance(e, ast.Starred) for e in source.elts)
+    found = nodes.elements(clause.iter)
+    return bool(found) and not any(isinstance(e, cst.StarredElement) for e in found)
 
 
-def _is_in_every_round(code: Code, node: ast.expr, around: ast.AST) -> bool:
+def _is_in_every_round(code: Code, node: Expression, around: cst.CSTNode) -> bool:
     for parent in code.parents(node):
         if parent is around:
             return True
-        if isinstance(parent, (ast.IfExp, ast.BoolOp, ast.Lambda)):
+        if isinstance(parent, (cst.IfExp, cst.BooleanOperation, cst.Lambda)):
             return False
     return False

@@ -7,16 +7,36 @@ number; `x.new_zeros(())` is one on the device.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+
+import libcst as cst
 
 from asyncguard.lint.fixes import effects, flow, sorts
 from asyncguard.lint.fixes.code import Code, flat, is_postfix
 from asyncguard.lint.fixes.host import counts, is_list, is_number
 from asyncguard.lint.fixes.numbers import fits, is_size
+from asyncguard.lint.fixes.refills import is_refilled
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import words
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import (
+    LISTS,
+    Expression,
+    body,
+    constant,
+    elements,
+    function,
+    integer,
+    is_for,
+    is_name,
+    keywords,
+    method,
+    name_of,
+    only,
+    positional,
+    targets,
+)
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 55
@@ -24,6 +44,7 @@ _MOST = 8  # columns that are stacked one by one
 _SCALAR_WRITES = words("index.number_written")
 _FACTORIES = words("factory.made")
 _MOVING = words("factory.moving")
+Part = Expression | cst.Slice  # of an index
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
@@ -31,7 +52,7 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     subscripts = [
         spot for spot in spots
         if spot.finding.framework == "torch" and spot.finding.code == "ASG106"
-        and isinstance(spot.node, ast.Subscript)
+        and isinstance(spot.node, cst.Subscript)
     ]  # fmt: skip
     for spot in subscripts:
         if spot.finding.api in _SCALAR_WRITES:
@@ -48,27 +69,27 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 def _number(spot: Spot) -> Fix | None:
     """Make the number that is written on the device."""
     code, node, statement = spot.code, spot.node, spot.statement
-    if not isinstance(statement, ast.Assign) or statement.targets != [node]:
+    if not isinstance(statement, cst.Assign) or targets(statement) != [node]:
         return None
-    assert isinstance(node, ast.Subscript)
+    assert isinstance(node, cst.Subscript)
     value = statement.value
     if not is_number(code, value) or not is_postfix(node.value) or not flow.is_pure(node.value):
         return None
     owner = flat(code.source(node.value))
     text = f"{owner}.{_maker(value) or f'new_full((), {code.source(value)})'}"
     message = f"write a number of the device, which has the type of `{owner}`"
-    like = ast.Attribute(node.value, "dtype", ast.Load())
+    like = cst.Attribute(node.value, cst.Name("dtype"))
     sure = fits(code, value, like)
     return Fix(message, (code.replace(value, flat(text)),), _trust(code, node.value, sure=sure))
 
 
-def _maker(value: ast.expr) -> str:
-    if isinstance(value, ast.Constant) and value.value in (0, 1):
-        return "new_ones(())" if value.value else "new_zeros(())"
+def _maker(value: Expression) -> str:
+    if (number := constant(value)) in (0, 1):
+        return "new_ones(())" if number else "new_zeros(())"
     return ""
 
 
-def _trust(code: Code, owner: ast.expr, *, sure: bool = True) -> Applicability:
+def _trust(code: Code, owner: Expression, *, sure: bool = True) -> Applicability:
     """Safe if the text shows a tensor; an array of NumPy may have come by the same name."""
     sure = sure and sorts.is_tensor(code, owner) and effects.is_repeatable(code, owner)
     return Applicability.SAFE if sure else Applicability.UNSAFE
@@ -80,32 +101,30 @@ def _trust(code: Code, owner: ast.expr, *, sure: bool = True) -> Applicability:
 def _list(spot: Spot) -> Fix | None:
     """Take a slice or single columns rather than a list: `x[:, [0, 2]]`, `x[[i]]`."""
     code, node = spot.code, spot.node
-    assert isinstance(node, ast.Subscript)
+    assert isinstance(node, cst.Subscript)
     parts = _parts(node)
-    lists = [part for part in parts if isinstance(part, ast.List)]
-    plain = all(isinstance(part, (ast.List, ast.Slice)) or _is_ellipsis(part) for part in parts)
+    lists = [part for part in parts if isinstance(part, cst.List)]
+    plain = all(isinstance(part, (cst.List, cst.Slice, cst.Ellipsis)) for part in parts)
     if len(lists) != 1 or not plain:
         return None
     text = _slice(lists[0]) or _one(spot, lists[0])
     if text is None:
         return _stacked(spot, node, lists[0])
     edit = code.replace(lists[0], text)
-    if not isinstance(node.ctx, ast.Load):
+    if code.is_stored(node):
         message = f"write to `{text}` rather than upload a list, even if that is beyond the end"
         return Fix(message, (edit,), Applicability.UNSAFE)
     message = f"take `{text}` rather than upload a list; the result shares memory with its source"
     return Fix(message, (edit,), Applicability.UNSAFE)
 
 
-def _parts(node: ast.Subscript) -> list[ast.expr]:
-    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+def _parts(node: cst.Subscript) -> Sequence[Part]:
+    """Return what stands for each dimension, a tuple in the brackets taken apart."""
+    index = nodes.index(node)
+    return elements(index) if isinstance(index, cst.Tuple) else nodes.indices(node)
 
 
-def _is_ellipsis(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is Ellipsis
-
-
-def _slice(node: ast.List) -> str | None:
+def _slice(node: cst.List) -> str | None:
     """Return the slice that takes the same places, if they are evenly spaced and ascending."""
     values = _integers(node)
     if values == [-1]:
@@ -122,45 +141,45 @@ def _slice(node: ast.List) -> str | None:
     return f"{values[0]}:{end}" if step == 1 else f"{values[0]}:{end}:{step}"
 
 
-def _integers(node: ast.List) -> list[int]:
+def _integers(node: cst.List) -> list[int]:
     """Return the numbers of a list; none where it holds anything else."""
     values: list[int] = []
-    for element in node.elts:
-        negative = isinstance(element, ast.UnaryOp) and isinstance(element.op, ast.USub)
-        number = element.operand if negative else element  # type: ignore[attr-defined]
-        if not isinstance(number, ast.Constant) or type(number.value) is not int:
+    for element in elements(node):
+        negative = isinstance(element, cst.UnaryOperation) and isinstance(
+            element.operator, cst.Minus
+        )
+        number = integer(element.expression if negative else element)  # type: ignore[attr-defined]
+        if number is None:
             return []
-        values.append(-number.value if negative else number.value)
+        values.append(-number if negative else number)
     return values
 
 
-def _one(spot: Spot, node: ast.List) -> str | None:
+def _one(spot: Spot, node: cst.List) -> str | None:
     """Return the slice of one place that a loop counts."""
-    index = node.elts[0] if len(node.elts) == 1 else None
-    if not isinstance(index, ast.Name):
-        return None
+    name = name_of(elements(node)[0]) if len(node.elements) == 1 else ""
     loops = flow.loops_around(spot.code, spot.node)
-    loop = next((x for x in loops if isinstance(x, ast.For) and counts(x, index.id)), None)
-    if loop is None or index.id in flow.changed(loop.body):
+    loop = next((x for x in loops if is_for(x) and counts(x, name)), None)
+    if not name or loop is None or name in flow.changed(body(loop)):
         return None
-    return f"{index.id} : {index.id} + 1"
+    return f"{name} : {name} + 1"
 
 
-def _stacked(spot: Spot, node: ast.Subscript, listed: ast.List) -> Fix | None:
+def _stacked(spot: Spot, node: cst.Subscript, listed: cst.List) -> Fix | None:
     """Stack the columns that a short list names."""
     code, values, parts = spot.code, _integers(listed), _parts(node)
     module = code.name_for("torch")
-    if not 1 < len(values) <= _MOST or module is None or not isinstance(node.ctx, ast.Load):
+    if not 1 < len(values) <= _MOST or module is None or code.is_stored(node):
         return None
-    if not isinstance(node.value, (ast.Name, ast.Attribute)) or not flow.is_pure(node.value):
+    if not isinstance(node.value, (cst.Name, cst.Attribute)) or not flow.is_pure(node.value):
         return None
     at = parts.index(listed)
     before, after = parts[:at], parts[at + 1 :]
     if not all(map(_is_whole, [*before, *after])):
         return None
-    ellipsis = any(map(_is_ellipsis, before))
+    ellipsis = any(isinstance(part, cst.Ellipsis) for part in before)
     owner = flat(code.source(node.value))
-    texts = [code.source(part) for part in parts]
+    texts = [code.source(part).strip() for part in parts]
     columns = [", ".join([*texts[:at], str(value), *texts[at + 1 :]]) for value in values]
     stacked = ", ".join(f"{owner}[{column}]" for column in columns)
     dimension = -1 - len(after) if ellipsis else len(before)
@@ -169,9 +188,9 @@ def _stacked(spot: Spot, node: ast.Subscript, listed: ast.List) -> Fix | None:
     return Fix(message, (code.replace(node, flat(text)),), _trust(code, node.value))
 
 
-def _is_whole(node: ast.expr) -> bool:
-    return _is_ellipsis(node) or (
-        isinstance(node, ast.Slice) and node.lower is node.upper is node.step is None
+def _is_whole(part: Part) -> bool:
+    return isinstance(part, cst.Ellipsis) or (
+        isinstance(part, cst.Slice) and part.lower is part.upper is part.step is None
     )
 
 
@@ -181,50 +200,50 @@ def _is_whole(node: ast.expr) -> bool:
 def _counted(spot: Spot) -> Fix | None:
     """Count the places on the device."""
     code, node = spot.code, spot.node
-    assert isinstance(node, ast.Subscript)
-    if not isinstance(node.value, (ast.Name, ast.Attribute)):
+    assert isinstance(node, cst.Subscript)
+    if not isinstance(node.value, (cst.Name, cst.Attribute)):
         return None
     edits: list[Edit] = []
     for part in _parts(node):
-        if isinstance(part, (ast.List, ast.Tuple)):
+        if isinstance(part, LISTS):
             return None
         edits += _of_device(code, part, flat(code.source(node.value)))
     if not edits:
         return None
-    counted = [part for part in _parts(node) if isinstance(part, ast.Call)
-               and isinstance(part.func, ast.Name)]  # fmt: skip
-    sure = all(is_size(code, part.args[0]) for part in counted)
+    counted = [part for part in _parts(node) if isinstance(part, cst.Call) and function(part)]
+    sure = all(is_size(code, argument) for part in counted for argument in positional(part)[:1])
     return Fix("count the places on the device", tuple(edits), _trust(code, node.value, sure=sure))
 
 
-def _of_device(code: Code, part: ast.expr, owner: str) -> list[Edit]:
+def _of_device(code: Code, part: Part, owner: str) -> list[Edit]:
     """Return what makes `range(n)` or `torch.arange(n)` an index of the device's."""
     module = code.name_for("torch")
     device = f"device={owner}.device"
-    if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == "range":
-        arguments = flat(", ".join(code.source(argument) for argument in part.args))
-        if module is None or len(part.args) != 1 or part.keywords:
+    if isinstance(part, cst.Call) and function(part) == "range":
+        length = only(part)
+        if module is None or length is None:
             return []
-        return [code.replace(part, f"{module}.arange({arguments}, {device})")]
+        text = flat(code.source(length))
+        return [code.replace(part, f"{module}.arange({text}, {device})")]
     made = _factory(code, part)
     return [_with_device(code, made, device)] if made is not None else []
 
 
-def _factory(code: Code, node: ast.expr) -> ast.Call | None:
+def _factory(code: Code, node: Part) -> cst.Call | None:
     """Return the call that makes an index on the host, below methods that only shape it."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if code.meaning(node.func) in _FACTORIES:
-            told = {keyword.arg for keyword in node.keywords}
+            told = keywords(node).keys() & {"device", "out", "pin_memory", ""}
             source = code.source(node)[:-1].rstrip()
-            plain = bool(node.args) and not source.endswith(",") and "#" not in source
-            return node if plain and not told & {"device", "out", "pin_memory", None} else None
-        if node.func.attr not in _MOVING:
+            plain = bool(positional(node)) and not source.endswith(",") and "#" not in source
+            return node if plain and not told else None
+        if method(node) not in _MOVING:
             return None
         node = node.func.value
     return None
 
 
-def _with_device(code: Code, call: ast.Call, device: str) -> Edit:
+def _with_device(code: Code, call: cst.Call, device: str) -> Edit:
     _, _, line, end = code.span(call)
     return Edit(line, end - 1, line, end - 1, f", {device}")
 
@@ -232,38 +251,38 @@ def _with_device(code: Code, call: ast.Call, device: str) -> Edit:
 def _named(spot: Spot, spots: Sequence[Spot]) -> Fix | None:
     """Make on the device an index that has a name and no use but as an index."""
     code, node, scope = spot.code, spot.node, spot.scope
-    assert isinstance(node, ast.Subscript)
+    assert isinstance(node, cst.Subscript)
     for part in _parts(node):
-        name = flow.root(part)
+        name = nodes.root(part)
         values = flow.assignments(scope, name) if name else ()
         made = _factory(code, values[0]) if len(values) == 1 and values[0] is not None else None
         if made is None or not flow.is_private(code, scope, name):
             continue
         owner = node.value
-        uses = [use for use in flow.uses(scope, name) if isinstance(use.ctx, ast.Load)]  # type: ignore[attr-defined]
-        if not isinstance(owner, ast.Name) or not _is_bound_above(code, scope, owner.id, made):
+        uses = [use for use in flow.uses(scope, name) if not code.is_stored(use)]
+        if not is_name(owner) or not _is_bound_above(code, scope, name_of(owner), made):
             continue
         if all(any(_is_index_of(code, use, other) for other in spots) for use in uses):
-            edit = _with_device(code, made, f"device={owner.id}.device")
+            edit = _with_device(code, made, f"device={name_of(owner)}.device")
             return Fix("count the places on the device", (edit,), _trust(code, owner))
     return None
 
 
-def _is_bound_above(code: Code, scope: ast.AST, name: str, place: ast.Call) -> bool:
+def _is_bound_above(code: Code, scope: cst.CSTNode, name: str, place: cst.Call) -> bool:
     """Whether a variable has its only value above a place, on every way to it."""
-    bindings = [n for n in flow.uses(scope, name) if not isinstance(n.ctx, ast.Load)]  # type: ignore[attr-defined]
+    bindings = [use for use in flow.uses(scope, name) if code.is_stored(use)]
     if len(bindings) != 1:
         return not bindings
     binding, around = code.statement(bindings[0]), [*code.parents(place)]
-    if isinstance(binding, ast.For) and binding in around:
-        return not isinstance(place, ast.stmt) and place not in flow.parts(binding.iter)
-    body, at = code.block(binding)
-    return any(part in body[at + 1 :] for part in around)
+    if is_for(binding) and binding in around:
+        return place not in flow.parts(binding.iter)
+    block, at = code.block(binding)
+    return any(part in block[at + 1 :] for part in around)
 
 
-def _is_index_of(code: Code, use: ast.AST, spot: Spot) -> bool:
+def _is_index_of(code: Code, use: cst.CSTNode, spot: Spot) -> bool:
     """Whether a use stands in the index of a subscript, by itself or below a shaping method."""
-    assert isinstance(spot.node, ast.Subscript)
+    assert isinstance(spot.node, cst.Subscript)
     parts = _parts(spot.node)
     return any(node in parts for node in code.through(use, _MOVING))
 
@@ -274,13 +293,14 @@ def _is_index_of(code: Code, use: ast.AST, spot: Spot) -> bool:
 def _uploaded(spot: Spot) -> Fix | None:
     """Show how an index is uploaded without waiting: `x[places]`."""
     code, node = spot.code, spot.node
-    assert isinstance(node, ast.Subscript)
-    index = node.slice
-    if not isinstance(index, (ast.Name, ast.Attribute, ast.Call)) or not is_postfix(node.value):
+    assert isinstance(node, cst.Subscript)
+    index = nodes.index(node)
+    if index is None or not is_postfix(node.value):
         return None
-    if isinstance(index, ast.Call) and not isinstance(index.func, ast.Attribute):
+    made = index.func if isinstance(index, cst.Call) else index
+    if not isinstance(made, cst.Attribute) and not is_name(index):
         return None
-    if not flow.is_pure(node.value) or is_list(code, index):
+    if not flow.is_pure(node.value) or is_list(code, index) or is_refilled(spot, index):
         return None
     owner, text = flat(code.source(node.value)), flat(code.source(index))
     edit = code.replace(index, f"{text}.to({owner}.device, non_blocking=True)")

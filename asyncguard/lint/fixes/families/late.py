@@ -1,20 +1,21 @@
 """A report in a loop without a counter: show the value of the step before, which has arrived.
 
-`print(loss.item())` waits for the step that was just enqueued. A copy into a pinned buffer with an
-event behind it needs no wait until the next step asks for it. The reader sees each value one step
-late, and none in the first step, so this is shown and never applied.
+`print(loss.item())` waits for the step that was just enqueued. `asyncguard.later` starts a copy,
+which is done by when the next step asks for it. The reader sees each value one step late, and none
+in the first step, and the program needs asyncguard, so this is shown and never applied.
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
+
+import libcst as cst
 
 from asyncguard.lint.fixes import flow, rounds
 from asyncguard.lint.fixes.code import flat
-from asyncguard.lint.fixes.dialects import module_name
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot, converts_to, read_value
+from asyncguard.lint.syntax.nodes import Expression, body, root
 from asyncguard.model import Applicability, Fix
 
 ORDER = 62
@@ -30,36 +31,35 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
             yield Repair(fix, (group[0],))
 
 
-def _fix(spot: Spot) -> Fix | None:
-    code, statement, value = spot.code, spot.statement, read_value(spot.node)
+def _loop(spot: Spot, value: Expression) -> cst.While | None:
+    """Return the loop in which a report may show the value of the round before."""
+    code, statement = spot.code, spot.statement
     loop = next(iter(flow.loops_around(code, statement)), None)
-    if value is None or spot.finding.framework != "torch" or spot.dialect is None:
-        return None
-    if not isinstance(loop, ast.While) or statement not in loop.body or code.indent(loop) is None:
+    if not isinstance(loop, cst.While) or statement not in body(loop) or code.indent(loop) is None:
         return None
     if not rounds.is_report(statement) or not code.is_alone(statement) or not flow.is_pure(value):
         return None
-    if converts_to(spot.node) == "int" or infer(code, value).number != "float":
+    is_float = converts_to(spot.node) != "int" and infer(code, value).number == "float"
+    return loop if is_float else None
+
+
+def _fix(spot: Spot) -> Fix | None:
+    code, value = spot.code, read_value(spot.node)
+    loop = _loop(spot, value) if value is not None and spot.dialect is not None else None
+    if value is None or loop is None:
         return None
-    module = module_name(code, spot.dialect)
-    if module is None:
+    imports = [s for s in body(code.tree) if isinstance(s, (cst.Import, cst.ImportFrom))]
+    module = code.name_for("asyncguard")
+    if module is None and not imports:
         return None
-    name = flow.root(value) or "value"
-    late, copied = (code.fresh(each, loop) for each in (f"late_{name}", f"{name}_copied"))
+    late = code.fresh(f"late_{root(value) or 'value'}", loop)
     text = flat(code.operand(value))
+    start = f"{module or 'asyncguard'}.later"
     edits = (
-        code.insert_before(
-            loop,
-            f'{late} = {module}.full((), float("nan"), pin_memory=True)',
-            f"{copied} = {module}.cuda.Event()",
-        ),
-        code.insert_before(statement, f"{copied}.synchronize()"),
-        code.replace(spot.node, f"{late}.item()"),
-        code.insert_after(
-            statement,
-            f"{late}.copy_({text}.detach().reshape(()), non_blocking=True)",
-            f"{copied}.record()",
-        ),
+        *(() if module else (code.insert_after(imports[-1], "import asyncguard"),)),
+        code.insert_before(loop, f'{late} = {start}(float("nan"))'),
+        code.replace(spot.node, f"{late}.result()"),
+        code.insert_after(spot.statement, f"{late} = {start}({text})"),
     )
     message = f"show `{text}` of the step before, which has been copied meanwhile; the first is NaN"
     return Fix(message, edits, Applicability.SHOWN)

@@ -6,14 +6,16 @@ counter gets one from `enumerate`. Lines that follow each other share one branch
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, flat, may_continue_text, same
+from asyncguard.lint.fixes.code import Code, flat, may_continue_text
 from asyncguard.lint.fixes.rounds import is_report, periodic
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import body, is_for, same
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 50
@@ -21,7 +23,7 @@ ORDER = 50
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each report, once for all that it and those next to it read."""
-    reports: dict[ast.stmt, list[Spot]] = {}
+    reports: dict[cst.CSTNode, list[Spot]] = {}
     for spot in spots:
         reports.setdefault(spot.statement, []).append(spot)
     for run in _runs([group for group in reports.values() if _is_repaired(group)]):
@@ -47,10 +49,11 @@ def _is_repaired(group: Sequence[Spot]) -> bool:
     return loop is not None and not all(_is_read_elsewhere(loop, each) for each in group)
 
 
-def _loop(spot: Spot) -> ast.For | None:
+def _loop(spot: Spot) -> cst.For | None:
     loop = next(iter(flow.loops_around(spot.code, spot.statement)), None)
-    is_of_round = isinstance(loop, ast.For) and spot.body is loop.body
-    return loop if is_of_round and is_report(spot.statement) else None  # type: ignore[return-value]
+    if not is_for(loop):
+        return None
+    return loop if spot.body == body(loop) and is_report(spot.statement) else None
 
 
 def _fix(run: Sequence[Spot]) -> Fix | None:
@@ -65,20 +68,20 @@ def _fix(run: Sequence[Spot]) -> Fix | None:
     )
 
 
-def _is_read_elsewhere(loop: ast.For, spot: Spot) -> bool:
+def _is_read_elsewhere(loop: cst.For, spot: Spot) -> bool:
     """Whether another line of each round waits for the same value, so that nothing is saved."""
     value = read_value(spot.node) or spot.node
     return any(
         other is not None and same(other, value)
-        for line in loop.body
-        if line is not spot.statement and isinstance(line, (ast.Expr, ast.Assign, ast.AugAssign))
-        for part in parsed.walk(line)
-        if isinstance(part, ast.Call) and (other := read_value(part)) is not None
+        for line in body(loop)
+        if line is not spot.statement and isinstance(line, (cst.Expr, cst.Assign, cst.AugAssign))
+        for part in nodes.walk(line)
+        if isinstance(part, cst.Call) and (other := read_value(part)) is not None
     )
 
 
 def thinned(
-    code: Code, loop: ast.For, statements: Sequence[ast.stmt], *above: str
+    code: Code, loop: cst.For, statements: Sequence[cst.CSTNode], *above: str
 ) -> tuple[str, tuple[Edit, ...]] | None:
     """Return when reports that follow each other are made from now on, and the edits.
 
@@ -88,7 +91,7 @@ def thinned(
     if indent is None or code.indent(loop) is None or not all(map(is_report, statements)):
         return None
     found = periodic(code, loop, statements[0])
-    first, last = statements[0].lineno, statements[-1].end_lineno or 0
+    first, last = code.line(statements[0]), code.last_line(statements[-1])
     lines = code.lines[first - 1 : last]
     if found is None or not all(map(code.is_alone, statements)) or may_continue_text(lines):
         return None
@@ -96,7 +99,7 @@ def thinned(
     step = _unit(code, loop)
     if (branch := _branch_below(code, loop, statements[-1], test)) is not None:
         texts = [*above, *(line.removeprefix(indent) for line in lines)]
-        edits = (*edits, code.insert_before(branch.body[0], *texts))
+        edits = (*edits, code.insert_before(body(branch)[0], *texts))
         return test, (*edits, Edit(first, 0, last + 1, 0, ""))
     lines = [*(f"{indent}{line}" for line in above), *lines]
     inner = "\n".join(f"{step}{line}" if line.strip() else line for line in lines)
@@ -104,27 +107,27 @@ def thinned(
     return test, (*edits, Edit(first, 0, last, len(code.lines[last - 1]), header + inner))
 
 
-def _is_behind(code: Code, loop: ast.For, statement: ast.stmt, test: str) -> bool:
+def _is_behind(code: Code, loop: cst.For, statement: cst.CSTNode, test: str) -> bool:
     """Whether a statement follows a branch of a test that it can become a part of."""
-    at = loop.body.index(statement)
-    above = loop.body[at - 1] if at else None
-    if not isinstance(above, ast.If) or above.orelse or flat(code.source(above.test)) != test:
+    at = body(loop).index(statement)
+    above = body(loop)[at - 1] if at else None
+    if not isinstance(above, cst.If) or above.orelse or flat(code.source(above.test)) != test:
         return False
-    indent = code.indent(above.body[0])
+    indent = code.indent(body(above)[0])
     return indent == f"{code.indent(statement)}{_unit(code, loop)}" and not any(
-        flow.names(above.test) & flow.changed([line]) for line in above.body
+        flow.names(above.test) & flow.changed([line]) for line in body(above)
     )
 
 
-def _branch_below(code: Code, loop: ast.For, statement: ast.stmt, test: str) -> ast.If | None:
+def _branch_below(code: Code, loop: cst.For, statement: cst.CSTNode, test: str) -> cst.If | None:
     """Return the branch of a test that follows a statement, which can become a part of it."""
-    below = loop.body[loop.body.index(statement) + 1 :][:1]
-    if not below or not isinstance(below[0], ast.If) or flat(code.source(below[0].test)) != test:
+    below = next(iter(body(loop)[body(loop).index(statement) + 1 :]), None)
+    if not isinstance(below, cst.If) or flat(code.source(below.test)) != test:
         return None
-    return below[0] if not below[0].orelse and code.indent(below[0].body[0]) is not None else None
+    return below if not below.orelse and code.indent(body(below)[0]) is not None else None
 
 
-def _unit(code: Code, loop: ast.For) -> str:
+def _unit(code: Code, loop: cst.For) -> str:
     """Return by how much the file indents."""
-    inner, outer = code.indent(loop.body[0]) or "", code.indent(loop) or ""
+    inner, outer = code.indent(body(loop)[0]) or "", code.indent(loop) or ""
     return inner[len(outer) :] or "    "

@@ -7,14 +7,24 @@ that it fails.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.fixes import effects
-from asyncguard.lint.fixes.code import Code
+from asyncguard.lint.fixes.code import Code, argument
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import pattern, words
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import (
+    Expression,
+    attribute,
+    called,
+    keywords,
+    name_of,
+    positional,
+)
 from asyncguard.model import Applicability, Fix
 
 ORDER = 10
@@ -22,15 +32,15 @@ _LEVELS = words("message.levels")
 _LOGGER = pattern("message.logger")
 _CHECK = pattern("message.check")
 _LAZY = words("message.lazy")
+Text = cst.FormattedString | cst.ConcatenatedString
 
 
 def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
     """Yield the repair of each message, once for all values in it."""
     messages: dict[int, list[Spot]] = {}
-    texts: dict[int, ast.JoinedStr] = {}
+    texts: dict[int, Text] = {}
     for spot in spots:
-        text = spot.code.around(spot.node, ast.JoinedStr)
-        if text is not None and isinstance(spot.code.parent(spot.node), ast.FormattedValue):
+        if (text := _text(spot)) is not None:
             messages.setdefault(id(text), []).append(spot)
             texts[id(text)] = text
     for key, group in messages.items():
@@ -39,14 +49,27 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
             yield Repair(fix, tuple(group))
 
 
-def _logged(code: Code, text: ast.JoinedStr) -> Fix | None:
+def _text(spot: Spot) -> Text | None:
+    """Return the text that a value is put into, with what is written next to it."""
+    code = spot.code
+    place = code.parent(spot.node)
+    text = code.parent(place) if isinstance(place, cst.FormattedStringExpression) else None
+    if not isinstance(text, cst.FormattedString):  # the value is its width, or not in one at all
+        return None
+    found: Text = text
+    while isinstance(around := code.parent(found), cst.ConcatenatedString):
+        found = around
+    return found
+
+
+def _logged(code: Code, text: Text) -> Fix | None:
     """Pass the values of a log message instead of their text."""
-    call = code.parent(text)
-    if not isinstance(call, ast.Call) or call.args != [text] or not _is_logger(call.func):
+    call = code.outer(text)
+    if not isinstance(call, cst.Call) or positional(call) != [text] or not _is_logger(call.func):
         return None
     if code.name_for("logging") is None:  # other loggers have other marks for values
         return None
-    if any(k.arg not in {"exc_info", "stacklevel", "extra"} for k in call.keywords):
+    if not keywords(call).keys() <= {"exc_info", "stacklevel", "extra"}:
         return None
     template, values = _template(code, text)
     if template is None or not values:
@@ -59,15 +82,13 @@ def _logged(code: Code, text: ast.JoinedStr) -> Fix | None:
     return Fix(message, (edit,), Applicability.UNSAFE)
 
 
-def _is_logger(function: ast.expr) -> bool:
-    if not isinstance(function, ast.Attribute) or function.attr not in _LEVELS:
+def _is_logger(function: Expression) -> bool:
+    if not isinstance(function, cst.Attribute) or attribute(function) not in _LEVELS:
         return False
-    value = function.value
-    name = value.id if isinstance(value, ast.Name) else getattr(value, "attr", "")
-    return _LOGGER.search(name) is not None
+    return _LOGGER.search(name_of(function.value) or attribute(function.value)) is not None
 
 
-def _template(code: Code, text: ast.JoinedStr) -> tuple[str | None, list[str]]:
+def _template(code: Code, text: Text) -> tuple[str | None, list[str]]:
     """Return the text with `%s` for each value, as it is written, and the values."""
     source = code.source(text)
     opening = re.match(r"""[fF](["'])(?!\1)""", source)
@@ -75,27 +96,44 @@ def _template(code: Code, text: ast.JoinedStr) -> tuple[str | None, list[str]]:
         return None, []
     parts: list[str] = []
     values: list[str] = []
-    for part in text.values:
-        if isinstance(part, ast.Constant):
-            parts.append(str(part.value))
-        elif isinstance(part, ast.FormattedValue) and part.format_spec is None:
-            if part.conversion not in (-1, ord("r"), ord("s")):
-                return None, []
-            parts.append("%r" if part.conversion == ord("r") else "%s")
-            values.append(ast.unparse(part.value))
-        else:
+    for part in _pieces(text):
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        how = part.conversion or ("r" if part.equal is not None else "s")
+        if part.format_spec is not None or how not in {"r", "s"}:
             return None, []
+        parts.append(f"%{how}")
+        values.append(argument(code, part.expression))
     quote = opening[1]
     joined = "".join(parts)
     return (f"{quote}{joined}{quote}", values) if quote not in joined else (None, [])
 
 
-def _checked(code: Code, text: ast.JoinedStr) -> Fix | None:
+def _pieces(text: Expression) -> Iterator[str | cst.FormattedStringExpression]:
+    """Yield what a text is made of: characters as they are shown, and what is filled in."""
+    if isinstance(text, cst.ConcatenatedString):
+        yield from _pieces(text.left)
+        yield from _pieces(text.right)
+    elif isinstance(text, cst.FormattedString):
+        for part in text.parts:
+            if isinstance(part, cst.FormattedStringText):
+                yield part.value.replace("{{", "{").replace("}}", "}")
+            elif isinstance(part, cst.FormattedStringExpression):
+                if part.equal is not None:  # `{x=}` shows how it is written, too
+                    shown = cst.Module([]).code_for_node(part)[1:-1]
+                    yield shown.removesuffix(f"!{part.conversion}")
+                yield part
+    else:
+        yield nodes.constant(text)
+
+
+def _checked(code: Code, text: Text) -> Fix | None:
     """Hand a check a function that makes its message."""
-    call = code.parent(text)
-    if not isinstance(call, ast.Call) or text not in call.args[1:]:
+    call = code.outer(text)
+    if not isinstance(call, cst.Call) or text not in positional(call)[1:]:
         return None
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    name = called(call)
     if _CHECK.search(name) is None:
         return None
     edit = code.replace(text, f"lambda: {code.source(text)}")
@@ -106,13 +144,14 @@ def _checked(code: Code, text: ast.JoinedStr) -> Fix | None:
     return Fix(f"{how}, if `{name}` takes a function for it", (edit,), Applicability.SHOWN)
 
 
-def _is_lazy(code: Code, function: ast.expr) -> bool:
+def _is_lazy(code: Code, function: Expression) -> bool:
     """Whether it is a check that is known to take a function, under the name it is imported by."""
     if code.meaning(function) in _LAZY:
         return True
-    return isinstance(function, ast.Name) and any(
-        isinstance(statement, ast.ImportFrom)
-        and any(alias.name in _LAZY and (alias.asname or alias.name) == function.id
-                for alias in statement.names)
-        for statement in code.tree.body
-    )  # fmt: skip
+    imports = (part for part in nodes.body(code.tree) if isinstance(part, cst.ImportFrom))
+    return any(
+        alias.evaluated_name in _LAZY
+        and (alias.evaluated_alias or alias.evaluated_name) == name_of(function)
+        for each in imports
+        for alias in (() if isinstance(each.names, cst.ImportStar) else each.names)
+    )

@@ -8,12 +8,13 @@ it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import FUNCTIONS, Code, Loop, dotted
+from asyncguard.lint.fixes.code import Code
 from asyncguard.lint.fixes.families import accumulate
 from asyncguard.lint.fixes.holding import given
 from asyncguard.lint.fixes.kept import OF_SCOPES, kept
@@ -21,7 +22,21 @@ from asyncguard.lint.fixes.places import may_be_on_host
 from asyncguard.lint.fixes.rounds import period_of
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
 from asyncguard.lint.fixes.sums import Sum, type_of
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import (
+    NO_CONSTANT,
+    Expression,
+    Loop,
+    attribute,
+    body,
+    constant,
+    is_name,
+    method,
+    name_of,
+    positional,
+    targets,
+)
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Applicability, Fix
 
 ORDER = 13
@@ -55,12 +70,11 @@ def _fix(spot: Spot) -> Fix | None:
     if branches is None:
         return None
     read = _read(spot, meter, loop)
-    kept_there = accumulate.on_device(
-        Sum(spot, ast.Name(meter.name), value, loop, meter.name, "float")
-    )
+    holder = spot.statement.value.func.value
+    kept_there = accumulate.on_device(Sum(spot, holder, value, loop, meter.name, "float"))
     edits = (
         code.replace(spot.node, kept_there),
-        *(code.insert_before(branch.body[0], read) for branch in branches),
+        *(code.insert_before(body(branch)[0], read) for branch in branches),
         code.insert_after(loop, read),
     )
     message = (
@@ -72,26 +86,27 @@ def _fix(spot: Spot) -> Fix | None:
 
 def _read(spot: Spot, meter: Meter, loop: Loop) -> str:
     """Return the line that reads the attributes that are used, or all where the meter is."""
+    code = spot.code
     uses = flow.uses(spot.scope, meter.name, [spot.statement])
-    parents = [spot.code.parent(use) for use in uses if use.ctx.__class__ is ast.Load]  # type: ignore[attr-defined]
-    named = {parent.attr for parent in parents if isinstance(parent, ast.Attribute)}
-    is_plain = all(isinstance(parent, ast.Attribute) for parent in parents)
+    parents = [code.parent(use) for use in uses if not code.is_stored(use)]
+    named = set(map(attribute, parents))
+    is_plain = all(isinstance(parent, cst.Attribute) for parent in parents)
     used = [each for each in meter.attributes if each in named] if is_plain else []
     texts = [f"{meter.name}.{each}" for each in used or meter.attributes]
     return f"{', '.join(texts)} = {', '.join(f'float({text})' for text in texts)}"
 
 
-def _looked_at(spot: Spot, meter: Meter, loop: Loop) -> list[ast.If] | None:
+def _looked_at(spot: Spot, meter: Meter, loop: Loop) -> list[cst.If] | None:
     """Return the branches of every n-th step that look at a meter; None where others may do so."""
     code, inside = spot.code, flow.parts(loop)
-    branches: dict[ast.If, None] = {}
+    branches: dict[cst.If, None] = {}
     for use in flow.uses(spot.scope, meter.name, [spot.statement]):
         if use not in inside:
-            if use.lineno < loop.lineno and not _is_begun(code, use):  # type: ignore[attr-defined]
+            if code.line(use) < code.line(loop) and not _is_begun(code, use):
                 return None
             continue
         branch = accumulate.gate(code, use, loop)
-        if branch is None or code.indent(branch.body[0]) is None:
+        if branch is None or code.indent(body(branch)[0]) is None:
             return None
         period = period_of(branch.test)
         if period is not None and period <= len(meter.attributes):
@@ -100,13 +115,14 @@ def _looked_at(spot: Spot, meter: Meter, loop: Loop) -> list[ast.If] | None:
     return [*branches]
 
 
-def _is_begun(code: Code, use: ast.AST) -> bool:
+def _is_begun(code: Code, use: cst.CSTNode) -> bool:
     """Whether it is `meter = Meter()` or `meter.reset()`."""
-    if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Store):
+    if is_name(use) and code.is_stored(use):
         return True
     parent = code.parent(use)
     call = code.parent(parent) if parent is not None else None
-    return isinstance(call, ast.Call) and call.func is parent and dotted(parent).endswith(".reset")
+    is_called = isinstance(call, cst.Call) and call.func is parent
+    return is_called and attribute(parent) == "reset"
 
 
 # ---- The class
@@ -115,46 +131,49 @@ def _is_begun(code: Code, use: ast.AST) -> bool:
 def _meter(spot: Spot) -> Meter | None:
     """Return the meter that a statement gives the read, and no more, if its class is in view."""
     code, statement = spot.code, spot.statement
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call) or not call.args or call.args[0] is not spot.node:
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or positional(call)[:1] != [spot.node]:
         return None
-    function = call.func
-    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+    if not isinstance(call.func, cst.Attribute) or not is_name(call.func.value):
         return None
-    name = function.value.id
-    made = given(code, function.value)
+    name = name_of(call.func.value)
+    made = given(code, call.func.value)
     if len(made) != 1 or not flow.is_private(code, spot.scope, name):
         return None
     owner = _class_of(code, made[0])
-    attributes = _attributes(owner, function.attr) if owner is not None else ()
+    attributes = _attributes(owner, method(call)) if owner is not None else ()
     return Meter(name, attributes) if attributes else None
 
 
-def _class_of(code: Code, made: ast.expr | None) -> ast.ClassDef | None:
-    name = dotted(made.func) if isinstance(made, ast.Call) else ""
-    found = [
-        part for part in code.tree.body if isinstance(part, ast.ClassDef) and part.name == name
-    ]
-    is_plain = len(found) == 1 and not found[0].decorator_list and not found[0].keywords
-    has_bases = is_plain and {dotted(base) for base in found[0].bases} - {"object"}
+def _class_of(code: Code, made: Expression | None) -> cst.ClassDef | None:
+    name = nodes.function(made)
+    classes = (part for part in code.tree.body if isinstance(part, cst.ClassDef))
+    found = [each for each in classes if each.name.value == name]
+    is_plain = len(found) == 1 and not found[0].decorators and not found[0].keywords
+    has_bases = is_plain and {dotted(base.value) for base in found[0].bases} - {"object"}
     return found[0] if is_plain and not has_bases else None
 
 
+def _methods(owner: cst.ClassDef, *names: str) -> list[cst.FunctionDef]:
+    functions = (part for part in body(owner) if isinstance(part, cst.FunctionDef))
+    return [each for each in functions if each.name.value in names]
+
+
 @kept(OF_SCOPES)
-def _attributes(owner: ast.ClassDef, method: str) -> tuple[str, ...]:
+def _attributes(owner: cst.ClassDef, name: str) -> tuple[str, ...]:
     """Return the attributes that a method puts its first argument into; none where it does more
     than arithmetic, or one of them does not begin as a number.
     """
-    found = [part for part in owner.body if isinstance(part, FUNCTIONS) and part.name == method]
-    if len(found) != 1 or len(found[0].args.args) < 2 or found[0].decorator_list:
+    found = _methods(owner, name)
+    if len(found) != 1 or len(found[0].params.params) < 2 or found[0].decorators:
         return ()
-    me, value = (argument.arg for argument in found[0].args.args[:2])
+    me, value = (parameter.name.value for parameter in found[0].params.params[:2])
     tainted = {value}
-    for statement in found[0].body:
+    for statement in body(found[0]):
         target = _target(statement)
-        if target is None or not _is_arithmetic(statement.value, tainted):  # type: ignore[attr-defined]
+        if target is None or not _is_arithmetic(statement.value, tainted):
             return ()
-        named = {dotted(part) for part in parsed.walk(statement.value)}  # type: ignore[attr-defined]
+        named = {dotted(part) for part in nodes.walk(statement.value)}
         if named & tainted:
             tainted.add(target)
     attributes = tuple(
@@ -166,40 +185,35 @@ def _attributes(owner: ast.ClassDef, method: str) -> tuple[str, ...]:
     return attributes if is_numeric and len(attributes) == len(tainted) - 1 else ()
 
 
-def _target(statement: ast.stmt) -> str | None:
-    if isinstance(statement, ast.AugAssign):
-        is_sum = isinstance(statement.op, (ast.Add, ast.Sub))
-        return dotted(statement.target) or None if is_sum else None
-    if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-        return dotted(statement.targets[0]) or None
+def _target(statement: cst.CSTNode) -> str | None:
+    match statement:
+        case cst.AugAssign(operator=cst.AddAssign() | cst.SubtractAssign(), target=target):
+            return dotted(target) or None
+        case cst.Assign(targets=[cst.AssignTarget(target=target)]):
+            return dotted(target) or None
     return None
 
 
-def _is_arithmetic(node: ast.expr, tainted: set[str]) -> bool:
+def _is_arithmetic(node: Expression, tainted: set[str]) -> bool:
     """Whether the device computes the same: a division by zero is an error on the host alone."""
-    if isinstance(node, ast.BinOp):
-        divides = isinstance(node.op, ast.Div)
-        if not divides and not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
+    if isinstance(node, cst.BinaryOperation):
+        divides = isinstance(node.operator, cst.Divide)
+        if not divides and not isinstance(node.operator, (cst.Add, cst.Subtract, cst.Multiply)):
             return False
-        if divides and {dotted(part) for part in parsed.walk(node.right)} & tainted:
+        if divides and {dotted(part) for part in nodes.walk(node.right)} & tainted:
             return False
         return _is_arithmetic(node.left, tainted) and _is_arithmetic(node.right, tainted)
-    return bool(dotted(node)) or (
-        isinstance(node, ast.Constant) and type(node.value) in (int, float)
-    )
+    value = constant(node)
+    return bool(dotted(node)) if value is NO_CONSTANT else type(value) in (int, float)
 
 
-def _begins_as_number(owner: ast.ClassDef, me: str, attribute: str) -> bool:
+def _begins_as_number(owner: cst.ClassDef, me: str, attribute: str) -> bool:
     """Whether `__init__`, or the `reset` that it calls, sets an attribute to a number."""
-    begins = [part for part in owner.body if isinstance(part, FUNCTIONS)
-              and part.name in {"__init__", "reset"}]  # fmt: skip
     values = [
         node.value
-        for part in begins
-        for node in parsed.walk(part)
-        if isinstance(node, ast.Assign)
-        and any(dotted(target) == f"{me}.{attribute}" for target in node.targets)
+        for part in _methods(owner, "__init__", "reset")
+        for node in nodes.walk(part)
+        if isinstance(node, cst.Assign)
+        and any(dotted(target) == f"{me}.{attribute}" for target in targets(node))
     ]
-    return bool(values) and all(
-        isinstance(value, ast.Constant) and type(value.value) in (int, float) for value in values
-    )
+    return bool(values) and all(type(constant(value)) in (int, float) for value in values)

@@ -6,16 +6,17 @@ need to wait as little. A branch of every n-th step that uses the name reads it 
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Loop, written
 from asyncguard.lint.fixes.families import accumulate
 from asyncguard.lint.fixes.rounds import period_of
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
 from asyncguard.lint.fixes.sums import Sum, is_plain, sum_of, type_of
+from asyncguard.lint.syntax.nodes import Expression, Loop, body, written
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 11
@@ -46,13 +47,13 @@ def _fix(spot: Spot) -> Fix | None:
     text = f"{name} = {number}({name})"
     edits = (
         *read,
-        *(code.insert_before(branch.body[0], text) for branch in used.branches),
+        *(code.insert_before(body(branch)[0], text) for branch in used.branches),
         code.replace(spot.node, _kept(sums[0], is_scaled=used.is_scaled)),
     )
     return _told(name, sums, plans, edits)
 
 
-def _sums(spot: Spot, value: ast.expr, number: str, used: Used, loop: Loop) -> list[Sum] | None:
+def _sums(spot: Spot, value: Expression, number: str, used: Used, loop: Loop) -> list[Sum] | None:
     """Return the sums that a name is added to; None unless all of its uses are such, of a type."""
     found = [sum_of(_at(spot, use), value, number) for use in used.plain]
     sums = [each for each in found if each is not None and each.loop is loop]
@@ -71,7 +72,7 @@ def _told(
     return Fix(f"{message}{said}{doubt}", edits, grade, bool(said))
 
 
-def _is_rarer(branch: ast.If, reads: int) -> bool:
+def _is_rarer(branch: cst.If, reads: int) -> bool:
     """Whether so many reads in a branch of every n-th step are fewer than one in each step."""
     period = period_of(branch.test)
     return period is None or reads < period
@@ -91,7 +92,7 @@ def _read(sums: Sequence[Sum]) -> tuple[list[Edit], list[accumulate.Plan]] | Non
     edits: list[Edit] = []
     plans: list[accumulate.Plan] = []
     for group in targets.values():
-        own = frozenset[ast.AST]().union(*(flow.parts(found.spot.statement) for found in group))
+        own = frozenset[cst.CSTNode]().union(*(flow.parts(found.spot.statement) for found in group))
         plan = accumulate.plan_of(group[0], own)
         read = accumulate.reading(group[0], plan) if plan is not None else None
         if read is None or plan is None:
@@ -104,7 +105,7 @@ def _read(sums: Sequence[Sum]) -> tuple[list[Edit], list[accumulate.Plan]] | Non
 def _name(spot: Spot) -> str | None:
     """Return the variable of a function that a statement gives the read to, and nothing else."""
     name = spot.assigned
-    if not name or isinstance(spot.scope, (ast.Lambda, ast.ClassDef)):
+    if not name or isinstance(spot.scope, (cst.Lambda, cst.ClassDef)):
         return None
     return name if flow.is_private(spot.code, spot.scope, name) else None
 
@@ -114,22 +115,24 @@ class Used(NamedTuple):
     whether the name is also scaled.
     """
 
-    plain: Sequence[ast.expr]
-    branches: Sequence[ast.If]
+    plain: Sequence[Expression]
+    branches: Sequence[cst.If]
     is_scaled: bool
 
 
 def _used(spot: Spot, name: str, loop: Loop) -> Used | None:
     """Return how a name is used; None where that is outside its loop, or above the read."""
     code, inside = spot.code, flow.parts(loop)
-    plain: list[ast.expr] = []
-    branches: dict[ast.If, None] = {}
+    plain: list[Expression] = []
+    branches: dict[cst.If, None] = {}
     scaled = False
     for use in flow.uses(spot.scope, name, [spot.statement]):
-        if use not in inside or not isinstance(use, ast.Name) or use.lineno <= spot.node.lineno:
+        if use not in inside or not isinstance(use, cst.Name):
+            return None
+        if code.line(use) <= code.line(spot.node):
             return None
         branch = accumulate.gate(code, use, loop)
-        if branch is not None and code.indent(branch.body[0]) is not None:
+        if branch is not None and code.indent(body(branch)[0]) is not None:
             branches[branch] = None
         elif _is_scaled(code.statement(use), use):
             scaled = True
@@ -138,18 +141,21 @@ def _used(spot: Spot, name: str, loop: Loop) -> Used | None:
     return Used(plain, [*branches], scaled)
 
 
-def _is_scaled(statement: ast.stmt, use: ast.Name) -> bool:
+def _is_scaled(statement: cst.CSTNode, use: cst.Name) -> bool:
     """Whether it is `name *= n`."""
     return (
-        isinstance(statement, ast.AugAssign)
+        isinstance(statement, cst.AugAssign)
         and statement.target is use
-        and isinstance(statement.op, (ast.Mult, ast.Add, ast.Sub))
+        and isinstance(statement.operator, _SCALING)
         and is_plain(statement.value)
     )
 
 
-def _at(spot: Spot, use: ast.expr) -> Spot:
+_SCALING = (cst.MultiplyAssign, cst.AddAssign, cst.SubtractAssign)
+
+
+def _at(spot: Spot, use: Expression) -> Spot:
     """Return the place of a use, as that of a read."""
     statement = spot.code.statement(use)
-    body, index = spot.code.block(statement)
-    return spot._replace(node=use, statement=statement, body=body, at=index)
+    block, index = spot.code.block(statement)
+    return spot._replace(node=use, statement=statement, body=block, at=index)

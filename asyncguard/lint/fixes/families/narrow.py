@@ -9,15 +9,28 @@ host does not wait for what was enqueued after it.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.fixes import flow
-from asyncguard.lint.fixes.code import Code, Loop, dotted
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.dialects import call, module_name
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import pattern, words
-from asyncguard.lint.source import parsed
+from asyncguard.lint.syntax.nodes import (
+    STATEMENTS,
+    Loop,
+    body,
+    constant,
+    is_name,
+    method,
+    positional,
+    root,
+    targets,
+    walk,
+)
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import Applicability, Fix
 
 ORDER = 21  # behind `barriers`
@@ -38,7 +51,7 @@ def rewrite(spots: Sequence[Spot]) -> Iterator[Repair]:
 def _is_plain(spot: Spot) -> bool:
     """Whether it is a barrier on lines of its own, in code without clocks and streams."""
     statement = spot.statement
-    if spot.finding.api not in _EVERYTHING or not isinstance(statement, ast.Expr):
+    if spot.finding.api not in _EVERYTHING or not isinstance(statement, cst.Expr):
         return False
     if statement.value is not spot.node or not spot.code.is_alone(statement):
         return False
@@ -73,12 +86,11 @@ def _one_value(spot: Spot) -> Fix | None:
 
 def _waits_elsewhere(code: Code, loop: Loop, spot: Spot) -> bool:
     """Whether a call of the loop reads, or is a barrier too."""
-    barrier = code.meaning(spot.node.func) if isinstance(spot.node, ast.Call) else ""
-    for part in parsed.walk(loop):
-        if not isinstance(part, ast.Call) or part is spot.node:
+    barrier = code.meaning(spot.node.func) if isinstance(spot.node, cst.Call) else ""
+    for part in walk(loop):
+        if not isinstance(part, cst.Call) or part is spot.node:
             continue
-        reads = isinstance(part.func, ast.Attribute) and part.func.attr in _READS
-        if reads or dotted(part.func) in {"float", "int", "print"}:
+        if method(part) in _READS or dotted(part.func) in {"float", "int", "print"}:
             return True
         if code.meaning(part.func) == barrier:
             return True
@@ -88,22 +100,22 @@ def _waits_elsewhere(code: Code, loop: Loop, spot: Spot) -> bool:
 def _computed_before(spot: Spot, loop: Loop) -> dict[str, bool]:
     """Return the names that the round binds before the barrier; whether plainly, and surely so."""
     found: dict[str, bool] = {}
-    statement: ast.AST = spot.statement
-    while statement is not loop and isinstance(statement, ast.stmt):
-        body, at = spot.code.block(statement)
-        for before in reversed(body[:at]):
+    statement: cst.CSTNode = spot.statement
+    while statement is not loop and isinstance(statement, STATEMENTS):
+        block, at = spot.code.block(statement)
+        for before in reversed(block[:at]):
             for name, plainly in _bindings(before):
                 found.setdefault(name, plainly)
-        statement = spot.code.parent(statement) or loop
+        statement = spot.code.outer(statement) or loop
     return found
 
 
-def _bindings(statement: ast.stmt) -> Iterator[tuple[str, bool]]:
+def _bindings(statement: cst.CSTNode) -> Iterator[tuple[str, bool]]:
     """Yield what a statement binds: plainly where it is an assignment, or one in a `with`."""
-    if isinstance(statement, ast.With):
-        for inner in reversed(statement.body):
+    if isinstance(statement, cst.With) and statement.asynchronous is None:
+        for inner in reversed(body(statement)):
             yield from _bindings(inner)
-    plain = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+    plain = isinstance(statement, cst.Assign) and is_name(targets(statement)[0])
     for name in flow.bound(statement):
         yield name, plain
 
@@ -111,9 +123,8 @@ def _bindings(statement: ast.stmt) -> Iterator[tuple[str, bool]]:
 def _starts_of_backward(loop: Loop) -> Iterator[str]:
     """Yield `loss` of `loss.backward()` and of `loss.sum().backward()`."""
     for part in flow.walk_own(loop):
-        function = part.func if isinstance(part, ast.Call) and not part.args else None
-        if isinstance(function, ast.Attribute) and function.attr == "backward":
-            yield flow.root(function.value)
+        if method(part) == "backward" and not positional(part):
+            yield root(part.func.value)
 
 
 # ---- A copy
@@ -127,9 +138,9 @@ def _one_copy(spot: Spot) -> Fix | None:
     module = module_name(code, dialect)
     if module is None or len(_COPIES.findall(spot.scope_text)) != 1:
         return None
-    if not isinstance(spot.node, ast.Call) or spot.node.args or spot.node.keywords:
+    if not isinstance(spot.node, cst.Call) or spot.node.args:
         return None
-    copies = [at for at, each in enumerate(spot.body[: spot.at]) if _copies(each)]
+    copies = [at for at, each in enumerate(spot.body[: spot.at]) if _copies(code, each)]
     if len(copies) != 1 or not code.is_alone(spot.body[copies[0]]):
         return None
     if all(map(flow.is_quiet, spot.body[copies[0] + 1 : spot.at])):
@@ -146,13 +157,11 @@ def _one_copy(spot: Spot) -> Fix | None:
     return Fix(message, edits, Applicability.SHOWN)
 
 
-def _copies(statement: ast.stmt) -> bool:
+def _copies(code: Code, statement: cst.CSTNode) -> bool:
     """Whether a plain statement is `buffer.copy_(x, non_blocking=True)`, or moves to the CPU so."""
-    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
-    if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+    value = statement.value if isinstance(statement, (cst.Expr, cst.Assign)) else None
+    if not isinstance(value, cst.Call) or method(value) not in _TO_HOST:
         return False
-    if value.func.attr not in _TO_HOST or not _COPIES.search(ast.unparse(value)):
+    if not _COPIES.search(flat(code.source(value))):
         return False
-    if value.func.attr == "copy_":
-        return True
-    return any(isinstance(a, ast.Constant) and a.value == "cpu" for a in value.args)
+    return method(value) == "copy_" or "cpu" in map(constant, positional(value))

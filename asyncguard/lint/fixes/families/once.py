@@ -7,13 +7,15 @@ is the same in all rounds.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 
+import libcst as cst
+
 from asyncguard.lint.fixes import effects, flow
-from asyncguard.lint.fixes.code import Loop, flat
+from asyncguard.lint.fixes.code import flat
 from asyncguard.lint.fixes.constant import constant_of, holder_of, is_computed_with
 from asyncguard.lint.fixes.spots import Repair, Spot
+from asyncguard.lint.syntax.nodes import COMPREHENSIONS, Expression, Loop
 from asyncguard.model import Applicability, Fix
 
 ORDER = 54  # behind what the device can make for itself, before uploads that do not wait
@@ -32,10 +34,10 @@ def _fix(spot: Spot) -> Fix | None:
     constant = constant_of(code, node)
     if constant is None or not is_computed_with(code, node):
         return None
-    loop = _outermost(spot, ast.parse(constant.device, mode="eval").body)
-    if loop is None or isinstance(spot.scope, (ast.Lambda, ast.ClassDef)):
+    loop = _outermost(spot, cst.parse_expression(constant.device))
+    if loop is None or isinstance(spot.scope, (cst.Lambda, cst.ClassDef)):
         return None
-    if any(isinstance(parent, flow.COMPREHENSIONS) for parent in code.parents(node)):
+    if any(isinstance(parent, COMPREHENSIONS) for parent in code.parents(node)):
         return None
     holder = holder_of(spot)
     name = code.fresh(f"{holder}_constant" if holder else "constant")
@@ -45,11 +47,12 @@ def _fix(spot: Spot) -> Fix | None:
     return Fix(message, edits, Applicability.UNSAFE)
 
 
-def _outermost(spot: Spot, device: ast.expr) -> Loop | None:
+def _outermost(spot: Spot, device: Expression) -> Loop | None:
     """Return the outermost loop in all rounds of which the device is the same."""
     code, found = spot.code, None
     for loop in flow.loops_around(code, spot.node):
-        if isinstance(loop, ast.AsyncFor) or code.indent(loop) is None:
+        is_async = isinstance(loop, cst.For) and loop.asynchronous is not None
+        if is_async or code.indent(loop) is None:
             break
         if effects.changes_in_view(code, effects.round_of(loop), device):
             break

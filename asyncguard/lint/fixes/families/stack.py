@@ -8,16 +8,19 @@ the number that the first one brought.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+import libcst as cst
+
 from asyncguard.lint.fixes import effects, flow, sorts
-from asyncguard.lint.fixes.code import Code, flat, same
+from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.places import devices, may_be_on_host
 from asyncguard.lint.fixes.spots import Repair, Spot, read_value
 from asyncguard.lint.fixes.transfers import MOST, WAYS, Made, Read, assigned, is_text
+from asyncguard.lint.syntax import nodes
+from asyncguard.lint.syntax.nodes import Expression, is_constant, name_of, same, targets
 from asyncguard.model import Applicability, Edit, Fix
 
 ORDER = 30
@@ -54,11 +57,10 @@ def _read(spot: Spot) -> Read | None:
 
 def _assigned(spot: Spot) -> str:
     statement = spot.statement
-    if not isinstance(statement, ast.Assign) or statement.value is not spot.node:
+    if not isinstance(statement, cst.Assign) or statement.value is not spot.node:
         return ""
-    target = statement.targets[0]
     alone = len(statement.targets) == 1 and spot.code.is_alone(statement)
-    return target.id if alone and isinstance(target, ast.Name) else ""
+    return name_of(targets(statement)[0]) if alone else ""
 
 
 def _group(reads: Iterator[Read]) -> list[Read]:
@@ -92,15 +94,15 @@ def _goes_with(group: Sequence[Read], other: Read) -> bool:
     return all(flow.is_quiet(statement) or _notes(statement, group) for statement in between)
 
 
-def _notes(statement: ast.stmt, group: Sequence[Read]) -> bool:
+def _notes(statement: cst.CSTNode, group: Sequence[Read]) -> bool:
     """Whether a call is given no more than texts and numbers that the group reads."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if not isinstance(call, ast.Call):
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    if not isinstance(call, cst.Call) or nodes.has_star(call):
         return False
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = nodes.given(call)
     reads = [read.spot.node for read in group]
     return any(part in reads for part in given) and all(
-        part in reads or isinstance(part, ast.Constant) or is_text(part) for part in given
+        part in reads or is_constant(part) or is_text(part) for part in given
     )
 
 
@@ -140,11 +142,9 @@ def _place(once: Sequence[Read], read: Read) -> int | None:
     return None
 
 
-def _name_of(code: Code, value: ast.expr) -> str:
+def _name_of(code: Code, value: Expression) -> str:
     """Return a name for the number of a value: by its variable, and by what computes it."""
-    root = flow.root(value)
-    called = value.func if isinstance(value, ast.Call) else None
-    method = called.attr if isinstance(called, ast.Attribute) else ""
+    root, method = nodes.root(value), nodes.method(value)
     if not root or root in code.may_import:
         return f"{method}_value" if method else "value"
     return f"{root}_{method or 'value'}"
@@ -207,7 +207,8 @@ def _is_proven(group: Sequence[Read]) -> bool:
     run = [*first.body[first.at : last.at], *effects.before(code, last.statement, last.node)]
     if effects.may_change(code, run, node):
         return False
-    assigned = first.statement.targets[0] if isinstance(first.statement, ast.Assign) else None
+    is_assigned = isinstance(first.statement, cst.Assign)
+    assigned = targets(first.statement)[0] if is_assigned else None
     return not group[0].name or (
         assigned is not None and not effects.may_change(code, run[1:], assigned)
     )

@@ -29,6 +29,7 @@ from asyncguard.runtime.adapter import Adapter as Base
 from asyncguard.runtime.adapters.torch import ddp, selftest
 from asyncguard.runtime.adapters.torch import moves as copying
 from asyncguard.runtime.adapters.torch.calls import CALLS, TIMES, WORK
+from asyncguard.runtime.adapters.torch.deferred import Copier
 from asyncguard.runtime.adapters.torch.operators import Operators, is_mask
 from asyncguard.runtime.adapters.torch.racewatch import RaceWatch
 from asyncguard.runtime.boundaries import loading_hook
@@ -80,6 +81,11 @@ class Adapter(Base):
                 (DistributedDataParallel.forward, passes),
             )
         )
+
+    @classmethod
+    def copier(cls) -> Copier:
+        """Through pinned memory, on streams of their own."""
+        return Copier()
 
     def device_of(self, value: Any) -> str | None:
         """The tensor's device; a scaler's or distribution's is that of its work."""
@@ -175,10 +181,11 @@ class Adapter(Base):
 
         (But for those without data, whose reads raise.)
         """
+        packages = [name for each in self.framework.extensions for name in each.modules]
         return (
             private.accelerator().type == "cpu"
             and private.private_backend() == "privateuseone"
-            and "torch_xla" not in sys.modules
+            and not any(map(sys.modules.__contains__, packages))
         )
 
     def memory_of(self, value: Any) -> Memory | None:
@@ -234,7 +241,7 @@ class Adapter(Base):
         if not private.keeps_compiled():
             warnings.warn(UNCOMPILED, RuntimeWarning, stacklevel=2)
         mode = Operators(self)
-        mode.__enter__()
+        mode.enter()
         return mode.leave
 
     def operator_hook(self, func: Any) -> Callable[..., Any] | None:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from asyncguard.runtime import torch_private as private
+from asyncguard.runtime.adapters.torch.schemas import schema_of
 from asyncguard.runtime.races import Flight, Races, touches
 
 __all__ = ["Access", "HostMemory", "access_of", "keep", "storage_of"]
@@ -36,21 +37,15 @@ class Access(NamedTuple):
 
 def access_of(func: Any) -> Access:
     """Read an overload's schema; of an operator of higher order, what it runs is seen by itself."""
-    schema = private.schema(func)
+    schema = schema_of(func)
     if schema is None or schema.name in _BLIND:
         return Access()
-    name = schema.name
-    written = [
-        (at, argument.kwarg_only)
-        for at, argument in enumerate(schema.arguments)
-        if argument.alias_info is not None and argument.alias_info.is_write
-    ]
-    makes = any(result.alias_info is None for result in schema.returns)
-    takes_device = any(argument.name == "device" for argument in schema.arguments)
+    copies = not schema.takes_device or schema.name.startswith(_COPIERS)
+    by_keyword = {at for at in schema.written if schema.arguments[at].kwarg_only}
     return Access(
-        bool(written) or (makes and (not takes_device or name.startswith(_COPIERS))),
-        frozenset(at for at, by_keyword in written if not by_keyword),
-        any(by_keyword for _, by_keyword in written),
+        bool(schema.written) or (schema.makes and copies),
+        frozenset(schema.written) - by_keyword,
+        bool(by_keyword),
     )
 
 

@@ -8,7 +8,7 @@ from asyncguard.runtime import torch_private as private
 from asyncguard.runtime.adapters.torch import transfers
 from asyncguard.runtime.probes import Args, Kwargs
 
-__all__ = ["destination", "held"]
+__all__ = ["destination", "held", "without_copy"]
 
 # Methods that write into the tensor that they are called on.
 _IN_PLACE = ("copy_", "__setitem__")
@@ -32,9 +32,21 @@ def _of_to(args: Args, kwargs: Kwargs) -> torch.Tensor | torch.device:
     other = args[1] if len(args) > 1 else kwargs.get("other")
     if isinstance(other, torch.Tensor):
         return other
-    device: torch.device | None = private.parse_to(*args[1:], **kwargs)[0]
+    rest, named, _ = without_copy(args[1:], kwargs)
+    device: torch.device | None = private.parse_to(*rest, **named)[0]
     owner: torch.Tensor = args[0]
     return owner if device is None else device
+
+
+def without_copy(args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs, bool]:
+    """Take `copy` out of the arguments of a tensor's `to`, which modules' do not have.
+
+    By position it comes last: to(device, dtype, non_blocking, copy), to(dtype, non_blocking, copy).
+    """
+    named = {name: value for name, value in kwargs.items() if name != "copy"}
+    last = 2 if args and isinstance(args[0], torch.dtype) else 3
+    copy = args[last] if len(args) > last else kwargs.get("copy", False)
+    return args[:last], named, bool(copy)
 
 
 def _of_cuda(args: Args, kwargs: Kwargs) -> torch.device:

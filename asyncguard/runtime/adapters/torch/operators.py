@@ -64,6 +64,10 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
         """It only looks on: torch.compile need not give way to it, in the trace and after it."""
         return True
 
+    def enter(self) -> None:
+        """Enter this thread's stack, and leave torch's flags alone, which are of all threads."""
+        private.push_mode(self)
+
     def leave(self) -> None:
         """Leave the stack; in another thread, or below another mode, with its next operator."""
         self._is_over = True
@@ -71,7 +75,7 @@ class Operators(private.TorchDispatchMode):  # type: ignore[misc]
 
     def _leave_top(self) -> None:
         if private.current_dispatch_mode() is self:
-            self.__exit__(None, None, None)
+            private.pop_mode()
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None

@@ -182,13 +182,13 @@ class RaceWatch:
     def start(self) -> None:
         """Begin to watch."""
         self._hooks.put()
-        self._mode.__enter__()
+        private.push_mode(self._mode)
 
     def stop(self) -> None:
         """End it, in the thread that began it."""
         self._mode.is_over = True
         if private.current_dispatch_mode() is self._mode:
-            self._mode.__exit__(None, None, None)
+            private.pop_mode()
         self._hooks.take_off()
 
     def _copying(self, original: Function, in_place: bool = False) -> Function:

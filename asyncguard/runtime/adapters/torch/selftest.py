@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from asyncguard.model import AsyncguardError
-from asyncguard.runtime import takeover
+from asyncguard.runtime import takeover, torch_names
 from asyncguard.runtime import torch_private as private
 
 Trial = tuple[Callable[..., Any], Callable[[Any], Any], Any]  # watched, a call of it, its result
@@ -30,7 +30,7 @@ def check(trials: tuple[Trial, ...] = TRIALS) -> None:
     if faults:
         raise AsyncguardError(
             f"asyncguard cannot watch torch {torch.__version__}: {faults[0]}; take a torch from"
-            f" {private.OLDEST} to {private.NEWEST}, or a newer asyncguard"
+            f" {torch_names.OLDEST} to {torch_names.NEWEST}, or a newer asyncguard"
         )
 
 

@@ -1,3 +1,4 @@
+# settings: min_probability=default
 # From torch's own sync-debug test and NVIDIA's CUDA graph guide.
 
 import numpy as np

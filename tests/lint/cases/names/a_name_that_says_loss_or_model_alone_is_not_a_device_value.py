@@ -1,4 +1,4 @@
-# settings: min_confidence=high
+# settings: min_probability=default min_confidence=high
 import torch
 from torch import nn
 

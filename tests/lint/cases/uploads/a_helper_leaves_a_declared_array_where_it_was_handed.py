@@ -14,5 +14,5 @@ def train(model, dataset, device):
 
 def predict(model, dataset, device):
     for audio in DataLoader(dataset):
-        there = as_float(audio.to(device, non_blocking=True))
+        there = as_float(audio.to(device, non_blocking=True))  # ASG108
         model(there.to(device))  # clean

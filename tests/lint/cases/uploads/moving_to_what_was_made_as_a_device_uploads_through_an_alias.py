@@ -1,3 +1,4 @@
+# settings: min_probability=0.1
 import torch
 
 to = lambda x, *args, **kwargs: x.to(*args, **kwargs)

@@ -1,4 +1,4 @@
-# settings: min_confidence=low
+# settings: min_confidence=low min_probability=0.1
 import torch
 
 

@@ -1,3 +1,4 @@
+# settings: min_probability=default
 import torch
 
 

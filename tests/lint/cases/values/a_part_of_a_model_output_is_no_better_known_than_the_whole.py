@@ -1,4 +1,4 @@
-# settings: min_confidence=high
+# settings: min_confidence=high min_probability=0.3
 import torch
 from torch import nn
 

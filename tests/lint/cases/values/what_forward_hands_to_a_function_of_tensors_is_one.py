@@ -1,3 +1,4 @@
+# settings: min_probability=0.35
 import numpy as np
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-# settings: min_confidence=low
+# settings: min_confidence=low min_probability=0.15
 import torch
 from torch import nn
 

@@ -1,0 +1,14 @@
+"""Increment an array 5,000 times on MXNet: wait once, for the last result."""
+
+from asyncguard.compat import import_mxnet
+
+import_mxnet()
+from mxnet import nd  # noqa: E402
+
+import asyncguard  # noqa: E402
+
+x = nd.ones((1, 2))
+y = nd.zeros((1, 2))
+for _ in asyncguard.steps(range(5000)):
+    y = x + y
+print(y.asnumpy())
