@@ -66,6 +66,7 @@ OFF_STEP = (
     "docs",
     "doc",
 )
+WAITS = ("ASG1", "ASG2", "ASG5")  # starts of the codes of rules that say that something waits
 VERDICTS = ("step", "again", "cold", "none", "?")
 # Calls that read, copy or test: wide enough to hold what no linter here knows.
 READS = frozenset(
@@ -216,7 +217,7 @@ def draw(
     report = check_paths([root], Settings(cache=False, root=root, min_probability=least))
     found = sorted(report.findings, key=lambda f: (f.path, f.line, f.column, f.api))
     # Lines of notebooks count within their cells: a sheet of lines cannot show them.
-    waits = [f for f in found if f.code[:4] in ("ASG1", "ASG2") and not f.path.endswith(".ipynb")]
+    waits = [f for f in found if f.code.startswith(WAITS) and not f.path.endswith(".ipynb")]
     everything = check_paths(
         [root],
         Settings(cache=False, root=root, contexts=tuple(Loop), min_confidence=Confidence.LOW,
@@ -289,7 +290,7 @@ def lines_of(findings: Iterable[Finding]) -> dict[Path, set[int]]:
     """Return the lines of findings that wait, by file."""
     lines: dict[Path, set[int]] = {}
     for finding in findings:
-        if finding.code[:4] in ("ASG1", "ASG2"):
+        if finding.code.startswith(WAITS):
             lines.setdefault(Path(finding.path), set()).add(finding.line)
     return lines
 
