@@ -17,6 +17,7 @@ from asyncguard.lint.syntax.nodes import (
     Expression,
     Statement,
     attribute,
+    blocks,
     body,
 )
 from asyncguard.lint.syntax.tree import dotted, walk_expressions
@@ -54,21 +55,26 @@ class Code(Structure):
 
     def expression_at(self, span: Span) -> Expression | None:
         """Return the outermost expression that stands exactly there."""
-        at = bisect_right(self._first_lines, span[0]) - 1
-        while at >= 0 and (at + 1 == len(self._first_lines) or self._reaches(at, span[0])):
-            found = self._expressions(self.tree.body[at]).get(span)
-            if found is not None:
-                return found
-            at -= 1
-        return None
+        around = reversed([*self._going_on(span, self.tree.body, self._first_lines)])
+        tables = map(self._expressions, around)
+        return next((found[span] for found in tables if span in found), None)
 
-    def _reaches(self, at: int, line: int) -> bool:
-        """Whether a statement of the module goes on until a line."""
-        return self._last_line(self.tree.body[at]) >= line
+    def _going_on(
+        self, span: Span, block: Sequence[Any], first_lines: Sequence[int]
+    ) -> Iterator[cst.CSTNode]:
+        """Yield the statements of a block, and those in them, that go on from line to line there.
+
+        Several may share the line.
+        """
+        for at in reversed(range(bisect_right(first_lines, span[0]))):
+            if self._last_line(block[at]) < span[2]:
+                break
+            yield block[at]
+            for inner in blocks(block[at]):
+                yield from self._going_on(span, inner, [self._first_line(part) for part in inner])
 
     def _expressions(self, statement: cst.CSTNode) -> dict[Span, Expression]:
         if id(statement) not in self._at:
-            self._map(statement)
             found: dict[Span, Expression] = {}
             for node in walk_expressions(statement):
                 if isinstance(node, Expression):
@@ -251,8 +257,9 @@ class Code(Structure):
         return min(map(self.unit.line, (statement, *decorators(statement))))
 
     def _last_line(self, statement: cst.CSTNode) -> int:
-        """Return the last line of a statement of the module."""
-        self._map(statement)
+        """Return the last line of a statement of the module, or of one in it, once that is known."""
+        if id(statement) not in self._homes:
+            self._map(statement)
         return self.last_line(statement)
 
 
