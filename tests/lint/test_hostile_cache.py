@@ -37,6 +37,15 @@ CODE = b"import os\nos.system('touch pwned')\n"
 
 
 @pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder that others may look into, up to the root: pytest's own may not be."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name).resolve()
+        path.chmod(0o755)
+        yield path
+
+
+@pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "project"
     folder.mkdir()
@@ -137,10 +146,6 @@ def nobody(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     if os.geteuid():
         yield
         return
-    closed = [path for path in project.parents if not path.stat().st_mode & 0o005]
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in closed]
-    for path in closed:
-        path.chmod(0o755)
     home = project.parent / "home"
     home.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
@@ -152,8 +157,6 @@ def nobody(project: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
     finally:
         os.seteuid(0)
-        for path, mode in zip(closed, modes, strict=True):
-            path.chmod(mode)
 
 
 @pytest.mark.parametrize("mode", [0o000, 0o444, 0o555, 0o333])
