@@ -257,7 +257,7 @@ class Code(Structure):
         return min(map(self.unit.line, (statement, *decorators(statement))))
 
     def _last_line(self, statement: cst.CSTNode) -> int:
-        """Return the last line of a statement of the module, or of one in it, once that is known."""
+        """Return the last line of a statement of the module, or of one in one that is known."""
         if id(statement) not in self._homes:
             self._map(statement)
         return self.last_line(statement)

@@ -14,6 +14,7 @@ from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOW
 from asyncguard.lint.interpret import blocks, regions, types
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
+from asyncguard.lint.modules.mentions import mentions
 from asyncguard.lint.modules.outline import Outline, last_name, outer_functions
 from asyncguard.lint.modules.scope import Modules, Scope
 from asyncguard.lint.modules.switches import switches
@@ -45,6 +46,7 @@ class Definitions(Scope):
             path, module_name, text, knowledge, frameworks, project, is_package=is_package
         )
         self.options = switches(unit.tree)
+        self.mentions = mentions(unit.tree)
         self.outline = outline
         self.unit: Unit | None = unit  # while it has its trees
         outer = (id(node) for node, _ in outer_functions(unit.tree))

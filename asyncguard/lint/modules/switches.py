@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 from typing import Any
 
 import libcst as cst
 
-from asyncguard.lint.source.switches import Switches, sum_of
+from asyncguard.lint.source.switches import Switches, sums_of
 from asyncguard.lint.syntax.tree import dotted, text_of, walk_expressions
 
 
@@ -32,9 +31,8 @@ def switches(tree: cst.Module) -> Switches:
                 true.add(name)
             elif not _hands_on(name, value):
                 other.add(name)
-    sums = array("I", sorted(set(map(sum_of, words))))
     named = frozenset(off), frozenset(true), frozenset(false), frozenset(other)
-    return Switches(*named, words=sums.tobytes())
+    return Switches(*named, words=sums_of(words))
 
 
 _CALLS = (cst.Call, cst.Dict)

@@ -17,6 +17,7 @@ from asyncguard.lint.names import family
 from asyncguard.lint.program import calls
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, NamedCall
+from asyncguard.lint.program.reach import Reach
 from asyncguard.lint.source.switches import NO_SWITCHES, Switches, settled, sum_of
 from asyncguard.model import Loop
 
@@ -30,6 +31,7 @@ class CallGraph:
     def __init__(self, facts: Mapping[str, FileFacts], configured: Switches = NO_SWITCHES) -> None:
         """`configured`: what configuration files and launch scripts say."""
         self.facts = facts
+        self._reach = Reach(facts, configured.words)
         files = facts.values()
         self.off = settled([*(each.options for each in files), configured])
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
@@ -280,6 +282,7 @@ class CallGraph:
         head = function.partition(".")[0]
         users = self._users.get(sum_of(head), set())
         others = users - {path}
+        yield f"reach.{self._reach.by(path, function)}"
         yield f"used.{'elsewhere' if others else 'here' if users else 'nowhere'}"
         importing = self._users.get(sum_of(_module(path)), set()) - {path}
         yield f"file.{'imported' if importing else 'alone'}"

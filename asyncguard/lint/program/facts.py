@@ -13,6 +13,7 @@ from asyncguard.lint.domain.handed import ANYTHING, Handed, Signature
 from asyncguard.lint.domain.hotness import Context
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs, Region
+from asyncguard.lint.source.mentions import NO_MENTIONS, Mentions
 from asyncguard.lint.source.notebook import Notebook
 from asyncguard.lint.source.suppress import Suppression
 from asyncguard.lint.source.switches import NO_SWITCHES, Switches
@@ -160,6 +161,7 @@ class FileFacts(NamedTuple):
     bare: Mapping[str, frozenset[str]] = {}  # methods of classes, by name, if nothing was analysed
     bounds: tuple[str, ...] = ()  # of the analysis, that were reached: places and what follows
     options: Switches = NO_SWITCHES
+    mentions: Mentions = NO_MENTIONS
     source: str = ""  # the file that it was generated from, which tells all of it
     skipped: str = ""  # the reason for reporting nothing of it, with its place
 

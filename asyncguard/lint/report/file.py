@@ -17,6 +17,7 @@ from asyncguard.lint.domain.work import Work
 from asyncguard.lint.modules.analysis import FileAnalysis, analysis_of
 from asyncguard.lint.modules.fallbacks import is_fallback
 from asyncguard.lint.modules.hooks import entered_by, tells_by_names
+from asyncguard.lint.modules.mentions import mentions
 from asyncguard.lint.modules.project import Project
 from asyncguard.lint.modules.switches import switches
 from asyncguard.lint.program.definitions import is_distinctive
@@ -83,7 +84,8 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
     frameworks = project.screen.frameworks(path, text)
     if not frameworks:
         unit = project.unit(path, text)
-        return of_plain(path, comments, project.classes(path, unit), switches(unit.tree))
+        known = project.classes(path, unit)
+        return of_plain(path, comments, known, switches(unit.tree), mentions(unit.tree))
     if source := project.source_of(path, text):
         return FileFacts(path, source=source)
     _make_room(project)
@@ -101,7 +103,9 @@ def _of_text(text: str, path: str, project: Project) -> FileFacts:
         facts = facts.with_guest(_apart(info))
     bounds = tuple(sorted(project.bounds))
     project.bounds.clear()
-    return facts._replace(suppressions=comments, bounds=bounds, options=analysis.options)
+    return facts._replace(
+        suppressions=comments, bounds=bounds, options=analysis.options, mentions=analysis.mentions
+    )
 
 
 def _facts(analysis: FileAnalysis) -> FileFacts:

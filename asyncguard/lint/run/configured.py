@@ -13,7 +13,7 @@ from pathlib import Path
 
 from asyncguard.lint.run.settings import DEFAULT_EXCLUDE
 from asyncguard.lint.run.surroundings import root_of
-from asyncguard.lint.source.switches import Switches
+from asyncguard.lint.source.switches import Switches, sums_of
 
 KEYS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg")
 COMMANDS = (".sh", ".bash", ".slurm", ".sbatch")
@@ -22,6 +22,7 @@ MOST_OF_ONE = 200_000  # bytes
 _KEY = re.compile(
     r"""(?:^|[{,])[ \t-]*["']?([A-Za-z_][\w.-]*)["']?[ \t]*[:=][ \t]*([^\s,#}][^,#\n}]*)""", re.M
 )
+_WORD = re.compile(r"[A-Za-z_]\w+")
 _OFF = frozenset({"false", "no", "off", "none", "null", "~", "0", "0.0", "[]", "{}", "''", '""'})
 
 _ON = frozenset({"true", "yes", "on", "1"})
@@ -46,7 +47,7 @@ def _below(root: str) -> Iterator[str]:
 
 def configured(paths: Iterable[str]) -> Switches:
     """Return what these files give options."""
-    off, true, other = set[str](), set[str](), set[str]()
+    off, true, other, words = set[str](), set[str](), set[str](), set[str]()
     for path in paths:
         try:
             if not os.path.isfile(path) or os.path.getsize(path) > MOST_OF_ONE:
@@ -55,12 +56,14 @@ def configured(paths: Iterable[str]) -> Switches:
                 text = stream.read()
         except OSError:
             continue  # it turns on what it can be read for: nothing
+        words.update(_WORD.findall(text))
         given = _of_commands(text) if path.endswith(COMMANDS) else _KEY.findall(text)
         for name, value in given:
             word = value.strip("\"' ;").lower()
             (off if word in _OFF else true if word in _ON else other).add(_last(name))
     left_off = frozenset(off)
-    return Switches(left_off, frozenset(true), left_off, frozenset(other))
+    named = left_off, frozenset(true), left_off, frozenset(other)
+    return Switches(*named, words=sums_of(words))
 
 
 def _of_commands(text: str) -> Iterator[tuple[str, str]]:

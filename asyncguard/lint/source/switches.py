@@ -9,6 +9,7 @@ call or an entry of a dictionary or a file gives it anything else; likewise one 
 from __future__ import annotations
 
 import zlib
+from array import array
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -26,6 +27,11 @@ class Switches(NamedTuple):
 def sum_of(name: str) -> int:
     """Return four bytes that stand for a name."""
     return zlib.crc32(name.encode("utf-8", "surrogatepass"))
+
+
+def sums_of(names: Iterable[str]) -> bytes:
+    """Return the sums of some names, each once."""
+    return array("I", sorted(set(map(sum_of, names)))).tobytes()
 
 
 NO_SWITCHES = Switches()
