@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from asyncguard.lint.run.settings import DEFAULT_EXCLUDE
 from asyncguard.lint.run.surroundings import root_of
-from asyncguard.lint.source.switches import Switches
+from asyncguard.lint.source.switches import Switches, sum_of
 
 KEYS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg")
 COMMANDS = (".sh", ".bash", ".slurm", ".sbatch")
@@ -46,7 +47,7 @@ def _below(root: str) -> Iterator[str]:
 
 def configured(paths: Iterable[str]) -> Switches:
     """Return what these files give options."""
-    off, true, other = set[str](), set[str](), set[str]()
+    off, true, other, said = set[str](), set[str](), set[str](), set[str]()
     for path in paths:
         try:
             if not os.path.isfile(path) or os.path.getsize(path) > MOST_OF_ONE:
@@ -58,9 +59,11 @@ def configured(paths: Iterable[str]) -> Switches:
         given = _of_commands(text) if path.endswith(COMMANDS) else _KEY.findall(text)
         for name, value in given:
             word = value.strip("\"' ;").lower()
+            said.add(value.strip("\"' ;"))
             (off if word in _OFF else true if word in _ON else other).add(_last(name))
     left_off = frozenset(off)
-    return Switches(left_off, frozenset(true), left_off, frozenset(other))
+    words = array("I", map(sum_of, said)).tobytes()
+    return Switches(left_off, frozenset(true), left_off, frozenset(other), said=words)
 
 
 def _of_commands(text: str) -> Iterator[tuple[str, str]]:
