@@ -49,9 +49,10 @@ class CallGraph:
         self.guesses = list(filter(self._runs, map(self._decided, guesses)))
         self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
         ways = (call for call in (*seen, *guesses) if not _tests(call))
-        closed = calls.of_options_alone(ways, self.off)
-        self.fallbacks = closed.union(*(facts.fallbacks for facts in files))
         hooks = [hook for facts in files for hook in facts.hooks]
+        entered = {(hook.path, hook.function) for hook in hooks}  # by others too
+        closed = calls.of_options_alone(ways, self.off) - entered
+        self.fallbacks = closed.union(*(facts.fallbacks for facts in files))
         self.hooks = {
             (hook.path, hook.function): OF_LOOP[hook.loop]
             for hook in hooks
