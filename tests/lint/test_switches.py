@@ -101,6 +101,83 @@ def test_an_option_stays_on_that_is_true_wherever_it_is_given(source: str, stays
     assert (f"{NOT}clip" in settled([switches(cst.parse_module(source))])) is stays
 
 
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("if quick:\n    s.debug = 1", {"quick", "debug"}),
+        ("if not quick:\n    s.debug = 1", {"quick"}),
+        ("if quick:\n    pass\nelse:\n    s.debug = 1", {"quick"}),
+        ("if quick:\n    s.debug = 1\nf(quick=2)", set()),
+        ("s.debug = s.quick", {"quick", "debug"}),
+        ("s.debug = s.quick and x > 1", {"quick", "debug"}),
+        ("s.debug = s.quick or x > 1", {"quick"}),
+        ("s.debug = A() if quick else None", {"quick", "debug"}),
+        ("s.debug = None if quick else A()", {"quick"}),
+        ("s.debug = s.quick\ns.quick = s.debug", set()),
+        ("s.debug = s.quick\ns.quick = 1", set()),
+    ],
+)
+def test_what_hangs_on_an_option_is_as_it_is(source: str, left: set[str]) -> None:
+    assert left_off(f"def f(quick=False, debug=False): ...\n{source}") == left
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("C(debug=False)", {"debug"}),
+        ("C(debug=False)\nC(debug=0)\nisinstance(x, C)\ny: C = x", {"debug"}),
+        ("C(debug=False)\nC()", set()),
+        ("C(debug=False)\nclass D(C): ...", set()),
+        ("C(debug=False)\nmakers = [C]", set()),
+        ("C(**kwargs)", set()),
+        ("C(debug=2)", set()),
+        ("", set()),
+    ],
+)
+def test_a_default_counts_where_a_class_may_be_made_with_it(source: str, left: set[str]) -> None:
+    classes = "class C:\n    def __init__(self, debug=True): ...\ndef f(debug=False): ..."
+    assert left_off(f"{classes}\n{source}") == left
+
+
+@pytest.mark.parametrize(
+    ("source", "is_off"),
+    [
+        ("E = os.environ.get('A') == '1'", True),
+        ("E = os.environ.get('A', '1') == '1'", False),
+        ("E = os.getenv('A', '0') == '1' or os.getenv('B') == '2'", True),
+        ("E = os.getenv('A', '0') == '1' or os.getenv('B') == '2'\nos.environ['B'] = '2'", False),
+        ("E = bool(int(os.getenv('A', '0')))", True),
+        ("E = bool(int(os.getenv('A', '1')))", False),
+        ("E = os.environ.get('A', 'False').lower() in ('1', 'true')", True),
+        ("E = os.environ.get('A', 'True').lower() in ('1', 'true')", False),
+        ("E = os.environ.get('A')", True),
+        ("E = os.environ.get('A', 'x')", False),
+        ("E = options.get('A') == '1'", False),
+    ],
+)
+def test_what_the_environment_does_not_set_is_off(source: str, is_off: bool) -> None:
+    assert ("E" in left_off(source)) is is_off
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("def f(kind='a'): ...", {"kind=b"}),
+        ("def f(kind=None): ...", {"kind=b"}),
+        ("def f(kind=DEFAULT): ...", {"kind=b"}),
+        ("def f(kind): ...", set()),
+        ("def f(kind='a'): ...\nf(kind='b')", set()),
+        ("def f(kind='a'): ...\nNAME = 'b'", set()),
+        ("def f(kind: Literal['a', 'b'] = 'a'): ...\nx = {'b': 1}['b']", {"kind=b"}),
+        ("p.add_argument('--kind', choices=['a', 'b'], default='a')", {"kind=b"}),
+        ("def f(kind='a'): ...\nassert kind in ('a', 'b') and kind != 'b'", {"kind=b"}),
+    ],
+)
+def test_an_option_is_no_word_that_nothing_gives(source: str, left: set[str]) -> None:
+    found = settled([switches(cst.parse_module(source))], ["kind=b"])
+    assert {each for each in found if "=" in each} == left
+
+
 CODE = "def f(debug=False, rate=0, clip=True): ..."  # leaves all three as they are
 
 
@@ -115,6 +192,7 @@ CODE = "def f(debug=False, rate=0, clip=True): ..."  # leaves all three as they 
         ("a.md", "debug: true\n", {"debug", "rate", "not clip"}),
         ("a.yaml", "ema: false\nema_rate: 0.1\n", {"debug", "rate", "not clip", "ema"}),
         ("a.yaml", "mpc: true\n", {"debug", "rate", "not clip", "not mpc"}),
+        ("a.sh", "export FAST=0\n", {"debug", "rate", "not clip", "FAST"}),
         ("a.yaml", "mpc: true\n---\nmpc: false\n", {"debug", "rate", "not clip"}),
     ],
 )  # fmt: skip
@@ -127,6 +205,13 @@ def test_configuration_files_leave_options_on_or_off(
     (tmp_path / "pkg").mkdir()
     found = configured(configuration_files([str(tmp_path / "pkg" / "a.py")]))
     assert settled([switches(cst.parse_module(CODE)), found]) == left
+
+
+def test_a_configuration_file_may_say_a_word(tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("kind: b\n")
+    code = switches(cst.parse_module("def f(kind='a'): ..."))
+    found = configured([str(tmp_path / "run.yaml")])
+    assert settled([code, found], ["kind=b", "kind=c"]) == {"kind=c"}
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")

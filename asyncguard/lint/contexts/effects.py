@@ -50,7 +50,8 @@ def note_site(
     limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
     context = frame.nest.context_of(point.kind, news=frame.findings > 0)
     if via is not None:
-        context = context._replace(graphs=context.graphs | via.graphs)
+        switches = context.switches | via.context.switches
+        context = context._replace(switches=switches, graphs=context.graphs | via.graphs)
     site = Site(
         point,
         node,

@@ -12,15 +12,16 @@ import libcst as cst
 from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs
 from asyncguard.lint.names import family
 from asyncguard.lint.names.words import MAX_NAMES
-from asyncguard.lint.source.switches import NOT
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.source.switches import IS, NOT
+from asyncguard.lint.syntax.tree import dotted, key_of, text_of
 
 
 class Asked(NamedTuple):
     """What holds where some conditions came out as they did.
 
-    `switches` are the names of options that are on, or `NOT` on; `shapes` say how the conditions
-    are written, as items of evidence: `if.option`, `else.none`. `graphs`: which this is part of.
+    `switches` are the names of options that are on, or `NOT` on, or `IS` a word; `shapes` say how
+    the conditions are written, as items of evidence: `if.option`, `else.none`. `graphs`: which
+    this is part of.
     """
 
     switches: frozenset[str] = frozenset()
@@ -48,8 +49,9 @@ def asked_by(test: cst.BaseExpression, holds: bool, held: Held = MappingProxyTyp
         return both if (type(test.operator) is cst.And) == holds else Asked(shapes=both.shapes)
     shape = frozenset({f"{'if' if holds else 'else'}.{_shape(test)}"})
     condition = held.get(dotted(test)) if held else None
-    graphs = asked_by(condition, holds).graphs if condition is not None else NO_GRAPHS
-    return Asked(_switches(test, holds), shape, graphs | _outside(test, holds))
+    kept = asked_by(condition, holds) if condition is not None else NOTHING
+    switches = _switches(test, holds) | kept.switches
+    return Asked(switches, shape, kept.graphs | _outside(test, holds))
 
 
 def _outside(test: cst.BaseExpression, holds: bool) -> Graphs:
@@ -99,6 +101,9 @@ def _switches(test: cst.BaseExpression, holds: bool) -> frozenset[str]:
     if type(test) is cst.Comparison and len(test.comparisons) == 1:
         bound = test.comparisons[0]
         number = bound.comparator
+        word = text_of(number)
+        if word and isinstance(bound.operator, cst.Equal if holds else cst.NotEqual):
+            return frozenset(f"{name}{IS}{word}" for name in _named(test.left))
         if isinstance(bound.operator, cst.IsNot if holds else cst.Is) and "." in dotted(test.left):
             return _named(test.left) if dotted(number) == "None" else frozenset()
         zero = isinstance(number, (cst.Integer, cst.Float)) and not number.evaluated_value
@@ -111,8 +116,22 @@ def _switches(test: cst.BaseExpression, holds: bool) -> frozenset[str]:
 
 
 def _named(option: cst.BaseExpression) -> frozenset[str]:
-    name = dotted(option).rpartition(".")[2]
+    name = dotted(option).rpartition(".")[2] or _looked_up(option)
     return frozenset({name}) if name and not _TRAINING(name) else frozenset()
+
+
+def _looked_up(node: cst.BaseExpression) -> str:
+    """Return the name that this looks up: `options["debug"]`, `options.get("debug", False)`."""
+    if type(node) is cst.Subscript:
+        return key_of(node)
+    if type(node) is not cst.Call or any(given.keyword or given.star for given in node.args):
+        return ""
+    given = [argument.value for argument in node.args]
+    asks = type(node.func) is cst.Name and node.func.value == "getattr"
+    looks = type(node.func) is cst.Attribute and node.func.attr.value == "get"
+    asked = given[asks:] if asks or looks else []
+    off = all(dotted(default) in ("None", "False") for default in asked[1:])
+    return text_of(asked[0]) or "" if asked and off else ""
 
 
 _ABOVE, _AT = (cst.GreaterThan, cst.NotEqual), (cst.Equal, cst.LessThanEqual)

@@ -85,12 +85,13 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
         added = [(index, key, substitute(value, bound)) for index, key, value in summary.added]
         note_added_by_call(frame, handed_paths(node, info, arguments), added)
     passed = ruling_out(frame, info, arguments, bound)
+    own = handed_on(frame, arguments, bound)
     if edge is not None:
         if not frame.analysis.places_batches:
             edge.handed = Dependence(_on_host(info, arguments, bound))
         edge.handed |= passed
-        edge.handed_on = handed_on(frame, arguments, bound)
-    reads_of_call(frame, node, _reads_for(frame, info, summary, bound, passed), bound)
+        edge.handed_on = own
+    reads_of_call(frame, node, _reads_for(frame, info, summary, bound, passed), bound, own)
     result = moved_dict(summary.result, moved)
     made = result or _instantiated(frame, summary.result, {**bound, **moved})
     return _of_class(info, callee, made)

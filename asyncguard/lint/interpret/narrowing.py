@@ -287,6 +287,12 @@ def guarded_by_truth(frame: Frame, test: cst.BaseExpression, holds: bool) -> Dep
     """Return the parameters whose truth decides how a test comes out: `if p and not q: ...`."""
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
         return guarded_by_truth(frame, test.expression, not holds)
+    if frame.held and own_parameter(frame, dotted(test)) < 0:
+        condition = frame.held.pop(path := dotted(test), None)  # it may name the variable itself
+        if condition is not None:
+            asked = guarded_by_truth(frame, condition, holds)
+            frame.held[path] = condition
+            return asked
     if type(test) is cst.BooleanOperation:
         if (type(test.operator) is cst.And) != holds:
             return INDEPENDENT
@@ -297,8 +303,8 @@ def guarded_by_truth(frame: Frame, test: cst.BaseExpression, holds: bool) -> Dep
     index = own_parameter(frame, dotted(test)) if type(test) is cst.Name else -1
     if index < 0:
         return INDEPENDENT
-    asked = frozenset({index})
-    return Dependence(when_true=asked) if holds else Dependence(when_false=asked)
+    own = frozenset({index})
+    return Dependence(when_true=own) if holds else Dependence(when_false=own)
 
 
 def _guarded_by_comparison(frame: Frame, test: cst.Comparison, holds: bool) -> Dependence:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import libcst as cst
 
@@ -26,9 +26,17 @@ from asyncguard.model import Loop, SyncKind
 
 
 def reads_of_call(
-    frame: Frame, node: cst.Call, reads: Sequence[Site], bound: dict[int, Value]
+    frame: Frame,
+    node: cst.Call,
+    reads: Sequence[Site],
+    bound: dict[int, Value],
+    handed_on: Collection[tuple[int, int]],
 ) -> None:
-    """Note a site at the call for each read of an argument that is a device value here."""
+    """Note a site at the call for each read of an argument that is a device value here.
+
+    What it hangs on of the options that the caller hands on as they are, hangs on the caller's.
+    """
+    own = [(theirs, index) for index, theirs in handed_on]
     for read in reads:
         if read.context.guarded or read.context.loop == Loop.STEP or read.params.when_host:
             continue  # rare, or reported where it stands
@@ -39,7 +47,8 @@ def reads_of_call(
         point = translate(frame.analysis.knowledge, read.point, value.framework)
         if point is not None:
             sink, whole = read.sink, read.whole
-            note_site(frame, point, node, value, sink=sink, whole=whole, via=read, subject=node)
+            with frame.guarded(None, read.params.options.renamed(own)):
+                note_site(frame, point, node, value, sink=sink, whole=whole, via=read, subject=node)
 
 
 def _handed_for(read: Site, value: Value) -> Value:

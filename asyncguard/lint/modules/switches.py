@@ -2,39 +2,182 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import libcst as cst
 
-from asyncguard.lint.source.switches import Switches, sums_of
-from asyncguard.lint.syntax.tree import dotted, text_of, walk_expressions
+from asyncguard.lint.contexts.options import asked_by
+from asyncguard.lint.modules.environment import is_unset, variables_of
+from asyncguard.lint.source.switches import Hanging, Switches, sums_of
+from asyncguard.lint.syntax.tree import dotted, expressions, key_of, text_of, walk_expressions
 
 
 def switches(tree: cst.Module) -> Switches:
     """Return what a file gives its options."""
-    off, true, false, other = set[str](), set[str](), set[str](), set[str]()
+    given: tuple[set[str], ...] = set(), set(), set(), set()
+    hanging: set[Hanging] = set()
     words: set[str] = set()
-    for node in walk_expressions(tree):
+    said: set[str] = set()
+    worded: set[str] = set()
+    classes, asking = _Classes(), set[int]()
+    for node, under in _walk(tree):
         kind = type(node)
+        if kind in _ASKING:
+            asking.update(map(id, _ASKING[kind](node)))
+        elif kind is cst.SimpleString and id(node) not in asking:
+            said.update(_word(node))
         if kind in _WORDS:
             words.update(_WORDS[kind](node))
+        if id(node) not in asking:
+            classes.note(node, kind)
         if kind not in _GIVING:
             continue
-        declared = dict(_declared(node)) if kind is cst.Call else {}
-        for name, value in (*declared.items(), *_GIVING[kind](node)):
-            if _is_off(value):
-                false.add(name)
-                if name in declared or kind not in _CALLS:
-                    off.add(name)
-            elif type(value) is cst.Name and value.value == "True":
-                true.add(name)
-            elif not _hands_on(name, value):
-                other.add(name)
-    named = frozenset(off), frozenset(true), frozenset(false), frozenset(other)
-    return Switches(*named, words=sums_of(words))
+        by = classes.making.get(id(node), "")
+        worded.update(name for name, value in _all_given(node, kind) if _is_word(value))
+        for what, name, when in _given_by(node, kind):
+            if under or when or by:
+                hanging.add(Hanging(what, name, under | when, by))
+            else:
+                given[what].add(name)
+    open_ = (each for each in hanging if each.name not in given[each.what])
+    made, handed = frozenset(classes.made), frozenset(classes.handed)
+    off, true, false, other = map(frozenset, given)
+    rest = frozenset(open_), made, handed, frozenset(worded), sums_of(said), sums_of(words)
+    return Switches(off, true, false, other, *rest)
 
 
+def _all_given(node: cst.CSTNode, kind: type[Any]) -> Iterator[tuple[str, Any]]:
+    if kind is cst.Call:
+        yield from _declared(node)  # type: ignore[arg-type]
+    yield from _GIVING[kind](node)
+
+
+def _is_word(value: cst.CSTNode) -> bool:
+    """Whether a value is a word, or the constant of one."""
+    return text_of(value) is not None or (type(value) is cst.Name and value.value.isupper())
+
+
+def _compared(node: cst.Comparison) -> Iterator[cst.CSTNode]:
+    for side in (node.left, *(target.comparator for target in node.comparisons)):
+        yield from walk_expressions(side)
+
+
+def _types_asked(node: cst.Call) -> Iterator[cst.CSTNode]:
+    if type(node.func) is cst.Name and node.func.value in ("isinstance", "issubclass", "super"):
+        for argument in node.args:
+            yield from walk_expressions(argument)
+
+
+# Words and classes that only ask, declare, or say what there is to choose from.
+_ASKING: dict[type[Any], Any] = {
+    cst.Comparison: _compared,
+    cst.Annotation: walk_expressions,
+    cst.Call: _types_asked,
+    cst.DictElement: lambda node: (node.key,),
+    cst.SubscriptElement: walk_expressions,
+    cst.MatchValue: walk_expressions,
+    cst.Arg: lambda node: (
+        walk_expressions(node.value) if node.keyword and node.keyword.value == "choices" else ()
+    ),
+}
+
+
+_OFF, _TRUE, _FALSE, _OTHER = range(4)
+
+
+def _given_by(node: cst.CSTNode, kind: type[Any]) -> Iterator[tuple[int, str, frozenset[str]]]:
+    """Yield the options that a node gives something: the fields of `Switches` for that, and names.
+
+    With those that this needs to be on: what the environment sets is another such option.
+    """
+    always = frozenset[str]()
+    declared = dict(_declared(node)) if type(node) is cst.Call else {}
+    for name, value in (*declared.items(), *_GIVING[kind](node)):
+        off = any(map(_is_off, (value.body, value.orelse) if type(value) is cst.IfExp else [value]))
+        if off:
+            yield _FALSE, name, always
+            if name in declared or kind not in _CALLS:
+                yield _OFF, name, always
+        if type(value) is cst.Name and value.value == "True":
+            yield _TRUE, name, always
+        elif off or not _hands_on(name, value):
+            for needed in _needs(value):
+                yield _OTHER, name, needed
+            for variable in variables_of(value) if off else ():
+                yield from ((what, variable, always) for what in (_OFF, _FALSE))
+
+
+def _needs(value: Any) -> Iterable[frozenset[str]]:
+    """Return the options that must be on for a value to be on, for each way that it may be."""
+    if _is_off(value):
+        return [frozenset({variable}) for variable in variables_of(value)]
+    if type(value) is cst.IfExp and _is_off(value.body) != _is_off(value.orelse):
+        return [asked_by(value.test, _is_off(value.orelse)).switches]
+    return [asked_by(value, True).switches if type(value) in _ASKED else frozenset()]
+
+
+# What is on only where options are: `self.fast = args.quick and not args.exact`.
+_ASKED = frozenset(
+    {
+        cst.Name,
+        cst.Attribute,
+        cst.Subscript,
+        cst.BooleanOperation,
+        cst.UnaryOperation,
+        cst.Comparison,
+    }
+)
+
+
+def _walk(tree: cst.Module) -> Iterator[tuple[Any, frozenset[str]]]:
+    """Yield all nodes, the outer before the inner, with the options that each hangs on."""
+    found: list[tuple[Any, frozenset[str]]] = [(tree, frozenset())]
+    for node, under in found:
+        yield node, under
+        if type(node) is cst.If:
+            found.append((node.test, under))
+            found.append((node.body, under | asked_by(node.test, True).switches))
+            if node.orelse is not None:
+                found.append((node.orelse, under | asked_by(node.test, False).switches))
+        else:
+            found += [(part, under) for part in expressions(node)]
+
+
+class _Classes:
+    """Who makes classes, which Python writes with a capital, and what all calls hand them."""
+
+    def __init__(self) -> None:
+        self.making: dict[int, str] = {}  # classes, by the ids of what makes one takes
+        self._calls: dict[str, set[str]] = {}
+        self._called: set[int] = set()
+
+    @property
+    def made(self) -> Iterable[str]:
+        return self._calls
+
+    @property
+    def handed(self) -> Iterator[tuple[str, str]]:
+        return ((name, option) for name, options in self._calls.items() for option in options)
+
+    def note(self, node: Any, kind: type[Any]) -> None:
+        """Note a class, a call, or another use of a name."""
+        if kind is cst.ClassDef:
+            for statement in node.body.body:
+                if type(statement) is cst.FunctionDef and statement.name.value == "__init__":
+                    self.making[id(statement.params)] = node.name.value
+        elif kind is cst.Call:
+            self._called.add(id(node.func))
+            self._use(_last(node.func), {name for name, _ in _keywords(node)})
+        elif kind in _NAMING and id(node) not in self._called:
+            self._use(_last(node), set())
+
+    def _use(self, name: str, options: set[str]) -> None:
+        if name[:1].isupper() and name not in _CONSTANTS:
+            self._calls[name] = self._calls.get(name, options) & options
+
+
+_NAMING = frozenset({cst.Name, cst.Attribute})
 _CALLS = (cst.Call, cst.Dict)
 _CONSTANTS = frozenset({"None", "True", "False"})
 
@@ -46,6 +189,11 @@ def _imported(node: cst.Import | cst.ImportFrom) -> Iterator[str]:
         yield "*"
     else:
         yield from (dotted(alias.name).rpartition(".")[2] for alias in node.names)
+
+
+def _word(node: cst.SimpleString) -> tuple[str, ...]:
+    text = text_of(node) or ""
+    return (text,) if text and " " not in text else ()
 
 
 def _identifier(node: cst.SimpleString) -> tuple[str, ...]:
@@ -147,6 +295,8 @@ def _is_array(annotation: cst.Annotation | None) -> bool:
 def _last(target: cst.CSTNode) -> str:
     if type(target) is cst.Attribute:
         return target.attr.value
+    if type(target) is cst.Subscript:
+        return key_of(target)
     return target.value if type(target) is cst.Name else ""
 
 
@@ -163,16 +313,19 @@ def _is_off(value: cst.CSTNode) -> bool:
             default = [a.value for a in args if a.keyword and a.keyword.value == "default"]
             default = default or [a.value for a in args[:1] if not a.keyword and not a.star]
             return any(map(_is_off, default))
-    return False
+        case cst.BooleanOperation(left=left, operator=connective, right=right):
+            parts = map(_is_off, (left, right))
+            return all(parts) if type(connective) is cst.Or else any(parts)
+    return is_unset(value)
 
 
 def _hands_on(name: str, value: cst.CSTNode) -> bool:
     """Whether a value is what another place holds under the same name, or that or something off."""
     match value:
-        case cst.Name() | cst.Attribute():
+        case cst.Name() | cst.Attribute() | cst.Subscript():
             return _last(value) == name
         case cst.BooleanOperation(left=left, right=right):
-            return all(_hands_on(name, part) or _is_off(part) for part in (left, right))
+            return all(_hands_on(name, part) or _is_off(part) for part in (right, left))
         case cst.Call(func=func, args=args) if not any(a.keyword or a.star for a in args):
             return _hands_on_what_it_takes(name, func, [a.value for a in args])
     return False

@@ -16,7 +16,8 @@ from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.names import family
 from asyncguard.lint.program import calls
 from asyncguard.lint.program.definitions import classes_above, definitions
-from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, NamedCall
+from asyncguard.lint.program.facts import Call, FileFacts, FunctionId
+from asyncguard.lint.program.levels import level_of
 from asyncguard.lint.program.reach import Reach
 from asyncguard.lint.source.switches import NO_SWITCHES, Switches, settled, sum_of
 from asyncguard.model import Loop
@@ -33,7 +34,8 @@ class CallGraph:
         self.facts = facts
         self._reach = Reach(facts, configured.words)
         files = facts.values()
-        self.off = settled([*(each.options for each in files), configured])
+        programs = [each.options for each in files if not _TESTS(each.path)]
+        self.off = settled((*programs, configured), calls.asked(files))
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         above = classes_above(files)
         self._above = above
@@ -43,13 +45,16 @@ class CallGraph:
             for _, qualname, signature in each.defined
         }
         seen = (*calls.of_sources(facts), *calls.by_passing(files, signatures))
-        known = {*map(self._decided, seen), *calls.wrapped(facts)}
-        self.calls = list(filter(self._runs, known))
-        guesses = map(self._decided, calls.by_name(files, definitions(files, above), signatures))
-        self.guesses = list(filter(self._runs, guesses))
+        seen = (*seen, *calls.wrapped(facts))
+        guesses = [*calls.by_name(files, definitions(files, above), signatures)]
+        self.calls = list(filter(self._runs, {*map(self._decided, seen)}))
+        self.guesses = list(filter(self._runs, map(self._decided, guesses)))
         self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
-        self.fallbacks = frozenset[FunctionId]().union(*(facts.fallbacks for facts in files))
+        ways = (call for call in (*seen, *guesses) if not _tests(call))
         hooks = [hook for facts in files for hook in facts.hooks]
+        entered = {(hook.path, hook.function) for hook in hooks}  # by others too
+        closed = calls.of_options_alone(ways, self.off) - entered
+        self.fallbacks = closed.union(*(facts.fallbacks for facts in files))
         self.hooks = {
             (hook.path, hook.function): OF_LOOP[hook.loop]
             for hook in hooks
@@ -233,16 +238,27 @@ class CallGraph:
         """
         known, guesses = self._callers.get(function, ([], []))
         passed = bool(known) and all(params.is_given_by(call.handed) for call in known)
-        causing = [call for call in known if not params.is_ruled_out_by(call.handed)]
+        causing = [call for call in known if not self._rules_out(call, params)]
         if not passed:
-            causing += [call for call in guesses if not params.is_ruled_out_by(call.handed)]
+            causing += [call for call in guesses if not self._rules_out(call, params)]
         levels = [self.level(call, self.entered_by(call)) for call in causing]
         ruled_out = bool(known) and not causing and not any(map(_is_of_own_class, known))
         aside = ruled_out or bool(params.when_host)
         hook = Hotness.COLD if aside else self.hooks.get(function, Hotness.COLD)
         return max([hook, *levels])
 
-    def is_closed(self, function: FunctionId, params: Dependence) -> bool:
+    def _rules_out(self, call: Call, params: Dependence, hops: int = 0) -> bool:
+        """Whether a call does not cause what depends on its callee's parameters.
+
+        Nor does one that hands on options of its caller, which no call of that gives.
+        """
+        if params.is_ruled_out_by(call.handed):
+            return True
+        own = params.options.renamed([(theirs, index) for index, theirs in call.handed_on])
+        caller = call.caller_path, call.caller
+        return bool(own) and hops < _MOST_HOPS and self.is_closed(caller, own, hops + 1)
+
+    def is_closed(self, function: FunctionId, params: Dependence, hops: int = 0) -> bool:
         """Whether no call in sight gives the options that this hangs on, and no framework may.
 
         Then it does not happen there, though it stands in a loop of its own function.
@@ -251,7 +267,7 @@ class CallGraph:
         known, guesses = self._callers.get(function, ([], []))
         if not options or not known or function in self.hooks:
             return False
-        return all(options.is_ruled_out_by(call.handed) for call in (*known, *guesses))
+        return all(self._rules_out(call, options, hops) for call in (*known, *guesses))
 
     def is_caused(self, function: FunctionId, params: Dependence) -> bool:
         """Whether a known call hands arrays in host memory, where what depends on it asks for that.
@@ -355,10 +371,6 @@ def _module(path: str) -> str:
     return os.path.basename(folder) if name == "__init__.py" else name.partition(".")[0]
 
 
-# What a program does now and then, though a function that runs in every step may call it.
-_RARE = family("function.rare")
-
-
 def _tests(call: Call) -> bool:
     """Whether a test calls what it tests, which says nothing of how often programs do."""
     if not _TEST_CASE(call.caller) or call.callee_path == call.caller_path:
@@ -366,17 +378,13 @@ def _tests(call: Call) -> bool:
     return _TESTS(call.caller_path)
 
 
-# What saves a model, which no program does in every step.
-_CHECKPOINT = family("function.saves")
-
+_MOST_HOPS = 4  # of an option that functions hand on
 
 # Classes that prepare data on the host, and their methods that take a model's outputs.
 _PREPARES, _MODEL = family("role.prepares"), family("role.runs_a_model")
 _OF_OUTPUTS = family("function.takes_outputs")
 # Pipelines, which do the same before and after they run a model.
 _PIPELINE, _PIPES = family("role.pipeline"), family("function.pipes")
-# What runs many steps of its own: what it does beside them, it does once a run.
-_RUNS = family("function.runs_steps")
 
 
 def _is_of_own_class(call: Call) -> bool:
@@ -384,20 +392,3 @@ def _is_of_own_class(call: Call) -> bool:
     owner = call.callee.rpartition(".")[0]
     same = call.caller_path == call.callee_path and call.caller.rpartition(".")[0] == owner
     return same and owner != ""
-
-
-def _is_within(call: Call | NamedCall) -> bool:
-    """Whether a function calls one of its own, which may be a single step by any name."""
-    return isinstance(call, Call) and call.callee.startswith(f"{call.caller}.")
-
-
-def level_of(call: Call | NamedCall, caller: Hotness) -> Hotness:
-    """Return how often a call enters its callee, where its caller is entered that often."""
-    level = call.context.within(caller).hotness
-    if level != Hotness.STEP:
-        return level
-    called = (call.name if isinstance(call, NamedCall) else call.callee).rpartition(".")[2]
-    if _RUNS(called) and not _is_within(call):
-        return Hotness.EPOCH
-    rarely = _CHECKPOINT if call.context.loop is Loop.STEP else _RARE
-    return Hotness.RARE if rarely(called) else level

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.handed import Signature
@@ -83,3 +83,27 @@ def wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:
             for _, inner, _ in files[home].defined if home in files else ():
                 if inner.startswith(f"{decorator}."):
                     yield Call(path, function, home, inner, ONCE, line=line)
+
+
+def asked(files: Iterable[FileFacts]) -> Iterator[str]:
+    """Yield the options that any place hangs on."""
+    for facts in files:
+        for context in (*(c.context for c in facts.calls), *(c.context for c in facts.named)):
+            yield from context.switches
+        for candidate in facts.candidates:
+            yield from candidate.switches
+
+
+def of_options_alone(calls: Iterable[Call], off: Collection[str]) -> frozenset[FunctionId]:
+    """Return the functions that are called only for options which are off, or by such functions."""
+    ways: dict[FunctionId, set[FunctionId | None]] = {}
+    for call in calls:
+        closed = not call.context.switches.isdisjoint(off)
+        caller = None if closed else (call.caller_path, call.caller)
+        ways.setdefault((call.callee_path, call.callee), set()).add(caller)
+    found: set[FunctionId | None] = {None}
+    before = 0
+    while len(found) != before:
+        before = len(found)
+        found.update([key for key, callers in ways.items() if callers <= found])
+    return frozenset(key for key in found if key is not None)

@@ -47,7 +47,8 @@ def _below(root: str) -> Iterator[str]:
 
 def configured(paths: Iterable[str]) -> Switches:
     """Return what these files give options."""
-    off, true, other, words = set[str](), set[str](), set[str](), set[str]()
+    off, true, other = set[str](), set[str](), set[str]()
+    said, words = set[str](), set[str]()
     for path in paths:
         try:
             if not os.path.isfile(path) or os.path.getsize(path) > MOST_OF_ONE:
@@ -60,10 +61,11 @@ def configured(paths: Iterable[str]) -> Switches:
         given = _of_commands(text) if path.endswith(COMMANDS) else _KEY.findall(text)
         for name, value in given:
             word = value.strip("\"' ;").lower()
+            said.add(value.strip("\"' ;"))
             (off if word in _OFF else true if word in _ON else other).add(_last(name))
     left_off = frozenset(off)
     named = left_off, frozenset(true), left_off, frozenset(other)
-    return Switches(*named, words=sums_of(words))
+    return Switches(*named, said=sums_of(said), words=sums_of(words))
 
 
 def _of_commands(text: str) -> Iterator[tuple[str, str]]:

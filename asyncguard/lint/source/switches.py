@@ -3,24 +3,44 @@
 A name is off where a parameter, a field, a parser's option or an entry of a configuration file of
 that name is `False`, `None` or 0 by default, and stays off unless an assignment, an argument of a
 call or an entry of a dictionary or a file gives it anything else; likewise one stays on that is
-`True` wherever it is given. What is merely handed on under its own name changes nothing.
+`True` wherever it is given. What is merely handed on under its own name changes nothing; nor does
+what is given where another option is on that is off, nor a default that all calls replace.
 """
 
 from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
+class Hanging(NamedTuple):
+    """What an option is given only where others are on, or where a class is made without it."""
+
+    what: int  # the field of `Switches` that it belongs to then
+    name: str
+    under: frozenset[str] = frozenset()  # the options that must be on
+    by: str = ""  # the class whose default it is
+
+
 class Switches(NamedTuple):
-    """Names of a file's options, by what they are given."""
+    """Names of a file's options, by what they are given.
+
+    `hanging` may be given more. `made` are classes that the file uses, `handed` those with each
+    option that all its calls hand them.
+    """
 
     off: frozenset[str] = frozenset()  # nothing, by default
     true: frozenset[str] = frozenset()  # `True`
     false: frozenset[str] = frozenset()  # nothing, by default or by a call
     other: frozenset[str] = frozenset()  # something else
+    hanging: frozenset[Hanging] = frozenset()
+    made: frozenset[str] = frozenset()
+    handed: frozenset[tuple[str, str]] = frozenset()
+    worded: frozenset[str] = frozenset()  # a word
+    said: bytes = b""  # sums of the words that may be given to any of them, four bytes each
     words: bytes = b""  # sums of the names that the file uses or writes as texts, four bytes each
 
 
@@ -35,11 +55,45 @@ def sums_of(names: Iterable[str]) -> bytes:
 
 
 NO_SWITCHES = Switches()
+IS = "="  # between the name of an option and the word that it is where a place is run
 NOT = "not "  # before the name of an option where a place is run if it is off
 
 
-def settled(files: Iterable[Switches]) -> frozenset[str]:
-    """Return the options that all of these leave off, and `NOT` those that they leave on."""
-    names = zip(*(each[:4] for each in files), strict=True)
-    off, true, false, other = (frozenset[str]().union(*each) for each in names)
+def settled(files: Iterable[Switches], asked: Iterable[str] = ()) -> frozenset[str]:
+    """Return the options that all of these leave off, and `NOT` those that they leave on.
+
+    Of those that are `asked` to be a word, those too that nothing in sight gives that word.
+    """
+    files = [*files]
+    hanging = _reached(files)
+    names = [frozenset[str]().union(*given) for given in zip(*(f[:4] for f in files), strict=True)]
+    unsaid = _unsaid(files, {*asked, *(name for each in hanging for name in each.under)})
+    left, before = unsaid | _left(names, hanging), frozenset[str]()
+    while left != before:  # what these keep from being given leaves others as they are
+        hanging = [each for each in hanging if each.under.isdisjoint(left)]
+        before, left = left, left | _left(names, hanging)
+    return left
+
+
+def _unsaid(files: Sequence[Switches], asked: Iterable[str]) -> frozenset[str]:
+    """Return those of which an option has words, but nothing says this one but to ask for it."""
+    worded = frozenset[str]().union(*(each.worded | each.off for each in files))
+    said = {total for each in files for total in memoryview(each.said).cast("I")}
+    words = ((each, *each.partition(IS)) for each in asked if IS in each)
+    return frozenset(a for a, name, _, word in words if name in worded and sum_of(word) not in said)
+
+
+def _left(names: Sequence[frozenset[str]], hanging: Iterable[Hanging]) -> frozenset[str]:
+    more: tuple[set[str], ...] = set(), set(), set(), set()
+    for each in hanging:
+        more[each.what].add(each.name)
+    off, true, false, other = (name | more[what] for what, name in enumerate(names))
     return (off - true - other) | {f"{NOT}{name}" for name in true - false - other}
+
+
+def _reached(files: Sequence[Switches]) -> list[Hanging]:
+    """Return what may be given, without the defaults that all who make a class replace."""
+    made = Counter(name for each in files for name in each.made)
+    handed = Counter(pair for each in files for pair in each.handed)
+    found = frozenset[Hanging]().union(*(each.hanging for each in files))
+    return [h for h in found if not h.by or not 0 < made[h.by] == handed[h.by, h.name]]

@@ -200,6 +200,12 @@ def item_path(node: cst.CSTNode) -> str:
     return f"{base}.{index.value.raw_value}" if base else ""
 
 
+def key_of(node: cst.Subscript) -> str:
+    """Return the text by which this takes an entry: `options["debug"]`; "" of other indices."""
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    return text_of(index.value) or "" if type(index) is cst.Index else ""
+
+
 def docstring(node: cst.CSTNode) -> str:
     """Return what a function's docstring says, as it is written; "" if it has none."""
     first: Any = node.body.body[0] if type(node) is cst.FunctionDef else None
