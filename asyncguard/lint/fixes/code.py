@@ -50,7 +50,8 @@ class Code(Structure):
         self.lines = lines_of(text)
         super().__init__(read(text))
         self._first_lines = [self._first_line(part) for part in self.tree.body]
-        self._at: dict[int, dict[Span, Expression]] = {}  # by `id` of top-level statements
+        self._at: dict[int, dict[Span, Expression]] = {}  # by `id` of statements
+        self._inner: dict[int, list[tuple[Sequence[Any], list[int]]]] = {}  # likewise
         self._fresh = FreshNames(self.tree)
 
     def expression_at(self, span: Span) -> Expression | None:
@@ -70,8 +71,16 @@ class Code(Structure):
             if self._last_line(block[at]) < span[2]:
                 break
             yield block[at]
-            for inner in blocks(block[at]):
-                yield from self._going_on(span, inner, [self._first_line(part) for part in inner])
+            for inner, lines in self._blocks(block[at]):
+                yield from self._going_on(span, inner, lines)
+
+    def _blocks(self, statement: cst.CSTNode) -> list[tuple[Sequence[Any], list[int]]]:
+        """Return the blocks right in a statement, with the first lines of their statements."""
+        if id(statement) not in self._inner:
+            self._inner[id(statement)] = [
+                (block, list(map(self._first_line, block))) for block in blocks(statement)
+            ]
+        return self._inner[id(statement)]
 
     def _expressions(self, statement: cst.CSTNode) -> dict[Span, Expression]:
         if id(statement) not in self._at:
