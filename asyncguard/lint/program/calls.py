@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 
 from asyncguard.lint.domain.dependence import INDEPENDENT
@@ -83,3 +84,22 @@ def wrapped(files: Mapping[str, FileFacts]) -> Iterator[Call]:
             for _, inner, _ in files[home].defined if home in files else ():
                 if inner.startswith(f"{decorator}."):
                     yield Call(path, function, home, inner, ONCE, line=line)
+
+
+def reached(
+    start: Iterable[FunctionId], ways: Mapping[FunctionId, Iterable[FunctionId]]
+) -> set[FunctionId]:
+    """Return what these ways lead to from there, with where they start."""
+    found = set(start)
+    waiting = [*found]
+    while waiting:
+        new = {*ways.get(waiting.pop(), ())} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def module_name(path: str) -> str:
+    """Return the name that a file is imported by: of a package that of its folder."""
+    folder, name = os.path.split(path)
+    return os.path.basename(folder) if name == "__init__.py" else name.partition(".")[0]
