@@ -133,6 +133,7 @@ class Steps(NamedTuple):
     runtime_compiled: tuple[str, ...] = ()  # ... if one of `runtime` was met as they were traced
     updates: tuple[str, ...] = ()  # those of `methods` and `functions` that change the model, too
     signatures: tuple[str, ...] = ()  # parameters of what a library enters once a step: "x y"
+    data: tuple[str, ...] = ()  # parameters of hot functions that a loader's data is handed for
 
 
 class Graph(NamedTuple):

@@ -186,6 +186,7 @@ class Knowledge:
         self.kind_hooks |= _last_parts(self.cold_functions)
         self.updating = _all_names(frameworks, lambda f: f.steps.updates)
         self.signatures = {tuple(taken.split()) for f in frameworks for taken in f.steps.signatures}
+        self.data_parameters = _owners(frameworks, lambda f: f.steps.data)
         self.trainings = _owners(frameworks, lambda f: f.steps.trainings)
 
     def _index_triggers(self, triggers: tuple[Trigger, ...]) -> None:

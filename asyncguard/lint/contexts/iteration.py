@@ -83,9 +83,10 @@ def is_made_of_models(value: Value) -> bool:
 
 
 def batch(frame: Frame, loader: Value) -> Value:
-    """Return what a loader yields: on the device already, where the CPU is asynchronous too.
+    """Return what a loader yields: in host memory, or on the device if the framework puts it there.
 
-    Or where a library has prepared the loader, which moves each batch then.
+    Or if a library has prepared the loader, which moves each batch then. Where the CPU is
+    asynchronous too, arrays in host memory count as device values; but the loader has made these.
     """
     if loader.role == Role.PLACED:
         return placed_batch(loader)
@@ -93,7 +94,8 @@ def batch(frame: Frame, loader: Value) -> Value:
     if known is not None and "loader" not in known.types and "loader" not in known.returns:
         return derived(loader, HOST_ARRAY, "numpy")  # it has none: someone else's
     if known is not None and (known.asynchronous_cpu or known.on_device):
-        return derived(loader, DEVICE, loader.framework)
+        made_already = Role.NONE if known.on_device else Role.SETTLED
+        return derived(loader, DEVICE, loader.framework, made_already)
     made = derived(loader, HOST_ARRAY, loader.framework, Role.BATCH)
     return made._replace(ref=loader.ref) if isinstance(loader.ref, Memory) else made
 
@@ -107,6 +109,8 @@ def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
     """Return what unpacking `value` into `count` targets gives each."""
     if value.items is not None and len(value.items) == count and value.kind != EITHER:
         return list(value.items)
+    if value.role is Role.SETTLED:
+        return [value] * count  # `x, y = batch`
     part = element_of(frame, value)
     if part.kind == DEVICE and not part.role:
         known = frame.analysis.knowledge.frameworks.get(part.framework)

@@ -57,6 +57,15 @@ class Dependence(NamedTuple):
             return INDEPENDENT
         return Dependence(*(frozenset([b for a, b in positions if a in field]) for field in self))
 
+    def of_caller(self, handed_on: frozenset[tuple[int, int]]) -> Dependence:
+        """Return it for a caller that hands on parameters of its own, each as one of these.
+
+        Data that comes from others as well is not known by them alone.
+        """
+        found = self.renamed(frozenset((theirs, own) for own, theirs in handed_on))
+        whole = self.on <= {theirs for _, theirs in handed_on}
+        return found if whole else found._replace(on=frozenset())
+
     def is_given_by(self, handed: Dependence) -> bool:
         """Whether a call hands a parameter that this depends on being left out."""
         made = not self.when_omitted.isdisjoint(handed.when_omitted)

@@ -60,6 +60,8 @@ def builtin_result(frame: Frame, name: str, arguments: Sequence[Argument]) -> Va
         made = _made_dict(arguments)
         entry = _made_by_default(frame, values) if name == "collections.defaultdict" else None
         return made if entry is None else made._replace(element=entry)
+    if name == "slice":
+        return Value(HOST, role=Role.SLICE, items=tuple(values))
     if not values:
         return _collected(name, container(None)) if name in _EMPTY else None
     values = [opened(frame, value) for value in values]  # whatever is called may go over them
@@ -192,7 +194,6 @@ _RESULTS: Mapping[str, Callable[[Frame, str, list[Value]], Value | None]] = {
     **dict.fromkeys(("max", "min"), _extreme),
     "enumerate": _enumerated,
     "zip": _zipped,
-    "slice": lambda frame, name, values: Value(HOST, role=Role.SLICE, items=tuple(values)),
     "range": lambda frame, name, values: container(HOST_VALUE),
     "next": lambda frame, name, values: loop_element(frame, values[0]),
     "sum": _summed,

@@ -41,7 +41,6 @@ from asyncguard.lint.domain.values import (
     symbol,
     with_role,
 )
-from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret.lookup import computed_with
 from asyncguard.lint.interpret.memory import taken
 from asyncguard.lint.interpret.protocols import operator_site, protocol_site
@@ -94,7 +93,7 @@ def _of_device(frame: Frame, owner: Value, index: Index) -> Value:
     literals = [value.literal for value in index.values]
     if any(isinstance(literal, str) for literal in literals):
         return keyed(owner)
-    if None not in literals and owner.role == Role.MODEL_OUTPUT:
+    if None not in literals and owner.role in (Role.MODEL_OUTPUT, Role.SETTLED):
         return owner
     _learn_masks(frame, owner, index)
     part = part_of(owner)
@@ -320,7 +319,7 @@ def index_cost(frame: Frame, node: cst.BaseSlice, index: Value) -> str:
     if index.role == Role.MASK or _is_named_mask(frame, node, index):
         return MASK_INDEX
     if index.kind == UNKNOWN:
-        return UPLOADED_INDEX if samples(frame, node) else FREE_INDEX
+        return FREE_INDEX
     known = index.confidence == HIGH and index.role not in _MAYBE_MASKS
     return DEVICE_INDEX if known or index.role == Role.INDICES else FREE_INDEX
 
@@ -384,13 +383,6 @@ _UPLOADED = frozenset({CONTAINER, HOST_ARRAY})
 
 
 _SAMPLED = family("indices.sampled")
-
-
-def samples(frame: Frame, node: cst.BaseSlice) -> bool:
-    """Whether an index of unknown kind is what a training loop draws from a sampler of indices."""
-    name = dotted(node.value) if type(node) is cst.Index else ""
-    drawn = any(name in loop.targets for loop in frame.loops if loop.work & Work.GRADIENTS)
-    return drawn and _SAMPLED(name)
 
 
 EXPRESSIONS: Expressions = {

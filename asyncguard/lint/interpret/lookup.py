@@ -41,6 +41,7 @@ from asyncguard.lint.domain.values import (
     with_role,
 )
 from asyncguard.lint.interpret.memory import without_older
+from asyncguard.lint.interpret.structures import keyed
 from asyncguard.lint.interpret.types import instance_of, type_value
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -226,7 +227,9 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
             return UNKNOWN_VALUE  # so that it is no array
         if _CARRIED(attr):
             return container(part_of(owner))  # of each layer: `outputs.past_key_values`
-        return part_of(owner) if attr[0] != "_" else UNKNOWN_VALUE
+        if attr[0] == "_":
+            return UNKNOWN_VALUE
+        return keyed(owner) if owner.role is Role.SETTLED else part_of(owner)  # `batch.data`
     if kind != HOST:
         return owner._replace(kind=kind)
     if attr == "device" and owner.kind == HOST_ARRAY and owner.role is not Role.BATCH:

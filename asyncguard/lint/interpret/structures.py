@@ -100,7 +100,8 @@ def keyed(owner: Value) -> Value:
 
     Like what a model returns, of which a part may be one as well, or a number: `meta["sizes"]`.
     """
-    return with_role(part_of(owner), Role.MODEL_OUTPUT)
+    awaited = owner.role is Role.SETTLED  # a batch, of which this is another part
+    return with_role(part_of(owner), Role.SETTLED if awaited else Role.MODEL_OUTPUT)
 
 
 OF_MAPPINGS = frozenset(

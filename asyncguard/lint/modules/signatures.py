@@ -67,12 +67,21 @@ def _parameter(frame: Frame, index: int, parameter: Parameter) -> Value:
 
 def _of_step(frame: Frame, parameter: Parameter, value: Value) -> Value:
     """Return what a framework hands a function that it enters in each step."""
+    if value.kind == UNKNOWN and (framework := _hands_data(frame, parameter)):
+        return container(device(framework)._replace(role=Role.SETTLED))
     if value.kind == UNKNOWN and parameter.default is None:
         usage = prior_for(frame, parameter.name)
         value = usage if usage.kind != UNKNOWN else _argument(frame, frame.function)
     if value.kind == CONTAINER and value.element is None:
         return value._replace(element=_argument(frame, frame.function))
     return value
+
+
+def _hands_data(frame: Frame, parameter: Parameter) -> str:
+    """Return the framework that hands its hook a loader's data for a parameter, or ""."""
+    info, host = frame.function, frame.analysis
+    owners = host.knowledge.data_parameters.get(f"{info.name} {parameter.name}", frozenset())
+    return next((f for f in host.frameworks if f in owners), "")
 
 
 def _declared(frame: Frame, parameter: Parameter) -> Value:

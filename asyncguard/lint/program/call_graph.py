@@ -5,7 +5,6 @@ A function that is called from a step loop runs once a step, and so does what it
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
@@ -24,6 +23,7 @@ from asyncguard.model import Loop
 
 _TEST_CASE = family("function.test_case")
 _TESTS = family("file.test")
+HOPS = 4  # by which an argument is handed on from caller to caller, at most
 
 
 class CallGraph:
@@ -106,9 +106,9 @@ class CallGraph:
                 up.setdefault(callee, []).append(caller)
             if call.hot is not None and call.hot.kind is Provenance.REPEATS:
                 steps.add(callee)
-        within = _reached(steps, self._callees)
+        within = calls.reached(steps, self._callees)
         runs = set[FunctionId]().union(*(facts.runs for facts in files))
-        found = _reached(runs, up)
+        found = calls.reached(runs, up)
         return found - within - {key for key in found - runs if key in self.hooks}
 
     def _in_epochs(self, named: set[FunctionId]) -> dict[FunctionId, Hotness]:
@@ -230,18 +230,19 @@ class CallGraph:
         known, guesses = self._callers.get(function, ([], []))
         return [*known, *guesses]
 
-    def causing(self, function: FunctionId, params: Dependence) -> Hotness:
+    def causing(self, function: FunctionId, params: Dependence, hops: int = HOPS) -> Hotness:
         """Return how often calls enter a function that may cause what depends on its parameters.
 
         Calls by name leave nothing out that no known call does. Where all known calls are those of
-        other classes, and none of them causes it, the framework's calls come by way of these.
+        other classes, and none of them causes it, the framework's calls come by way of these. What
+        a caller hands on of its own parameters is as its own callers handed it.
         """
         known, guesses = self._callers.get(function, ([], []))
         passed = bool(known) and all(params.is_given_by(call.handed) for call in known)
         causing = [call for call in known if not self._rules_out(call, params)]
         if not passed:
             causing += [call for call in guesses if not self._rules_out(call, params)]
-        levels = [self.level(call, self.entered_by(call)) for call in causing]
+        levels = [self.level(call, self._entered_causing(call, params, hops)) for call in causing]
         ruled_out = bool(known) and not causing and not any(map(_is_of_own_class, known))
         aside = ruled_out or bool(params.when_host)
         hook = Hotness.COLD if aside else self.hooks.get(function, Hotness.COLD)
@@ -257,6 +258,14 @@ class CallGraph:
         own = params.options.renamed([(theirs, index) for index, theirs in call.handed_on])
         caller = call.caller_path, call.caller
         return bool(own) and hops < _MOST_HOPS and self.is_closed(caller, own, hops + 1)
+
+    def _entered_causing(self, call: Call, params: Dependence, hops: int) -> Hotness:
+        """Return how often a call is entered by calls of its caller that may cause what it does."""
+        asked = params.of_caller(call.handed_on)
+        if not hops or not asked or params.when_host:
+            return self.entered_by(call)
+        caller = call.caller_path, call.caller
+        return min(self.entered_by(call), self.causing(caller, asked, hops - 1))
 
     def is_closed(self, function: FunctionId, params: Dependence, hops: int = 0) -> bool:
         """Whether no call in sight gives the options that this hangs on, and no framework may.
@@ -300,7 +309,7 @@ class CallGraph:
         others = users - {path}
         yield f"reach.{self._reach.by(path, function)}"
         yield f"used.{'elsewhere' if others else 'here' if users else 'nowhere'}"
-        importing = self._users.get(sum_of(_module(path)), set()) - {path}
+        importing = self._users.get(sum_of(calls.module_name(path)), set()) - {path}
         yield f"file.{'imported' if importing else 'alone'}"
         if path in self._users.get(sum_of("__name__"), set()):
             yield "file.main"
@@ -322,7 +331,7 @@ class CallGraph:
             trains = call.hot is not None and call.hot.kind is Provenance.TRAINS
             if trains and call.context.loop is Loop.STEP:
                 start.add((call.callee_path, call.callee))
-        return _reached(start, self._callees)
+        return calls.reached(start, self._callees)
 
     @cached_property
     def _callees(self) -> dict[FunctionId, list[FunctionId]]:
@@ -338,7 +347,11 @@ class CallGraph:
     def _users(self) -> dict[int, set[str]]:
         """The files, but for unit tests, that use what findings stand in, by sums of its names."""
         stand = [(p, c.finding.function) for p, f in self.facts.items() for c in f.candidates]
-        named = {name for path, head in stand for name in (head.partition(".")[0], _module(path))}
+        named = {
+            name
+            for path, head in stand
+            for name in (head.partition(".")[0], calls.module_name(path))
+        }
         heads = set(map(sum_of, named | {"__name__"}))
         users: dict[int, set[str]] = {}
         for path, facts in self.facts.items():
@@ -350,25 +363,6 @@ class CallGraph:
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""
         return self.entered.get((call.caller_path, call.caller), Hotness.COLD)
-
-
-def _reached(
-    start: Iterable[FunctionId], ways: Mapping[FunctionId, Iterable[FunctionId]]
-) -> set[FunctionId]:
-    """Return what these ways lead to from there, with where they start."""
-    found = set(start)
-    waiting = [*found]
-    while waiting:
-        new = {*ways.get(waiting.pop(), ())} - found
-        found |= new
-        waiting += new
-    return found
-
-
-def _module(path: str) -> str:
-    """Return the name that a file is imported by: of a package that of its folder."""
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) if name == "__init__.py" else name.partition(".")[0]
 
 
 def _tests(call: Call) -> bool:

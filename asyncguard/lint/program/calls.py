@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from asyncguard.lint.domain.dependence import INDEPENDENT
@@ -107,3 +108,22 @@ def of_options_alone(calls: Iterable[Call], off: Collection[str]) -> frozenset[F
         before = len(found)
         found.update([key for key, callers in ways.items() if callers <= found])
     return frozenset(key for key in found if key is not None)
+
+
+def reached(
+    start: Iterable[FunctionId], ways: Mapping[FunctionId, Iterable[FunctionId]]
+) -> set[FunctionId]:
+    """Return what these ways lead to from there, with where they start."""
+    found = set(start)
+    waiting = [*found]
+    while waiting:
+        new = {*ways.get(waiting.pop(), ())} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def module_name(path: str) -> str:
+    """Return the name that a file is imported by: of a package that of its folder."""
+    folder, name = os.path.split(path)
+    return os.path.basename(folder) if name == "__init__.py" else name.partition(".")[0]
