@@ -219,7 +219,7 @@ def fit(question: Question, rows: Sequence[Judged], items: Sequence[str], penalt
     found = descended(question, rows, items, penalty)
     most = np.argsort(-np.abs(found[1:]))[: MOST // 2]
     kept = [index for index in sorted(most) if found[1 + index]]
-    again = descended(question, rows, [items[index] for index in kept], penalty / 10)
+    again = descended(question, rows, [items[index] for index in kept], penalty)
     found[:] = 0
     found[[0, *(1 + index for index in kept)]] = again
     return found

@@ -57,7 +57,7 @@ def in_script(*paths: Path) -> list[Finding]:
 def without_words(finding: Finding) -> Finding:
     """Leave out the evidence of who uses a function, and what follows: other files may name it."""
     evidence = tuple(
-        i for i in finding.evidence if not i.startswith(("used.", "file.", "callers."))
+        i for i in finding.evidence if not i.startswith(("reach.", "used.", "file.", "callers."))
     )
     sure = Confidence.MEDIUM
     return replace(finding, evidence=evidence, probability=0.0, confidence=sure)

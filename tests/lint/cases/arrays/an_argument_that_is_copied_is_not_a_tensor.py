@@ -1,3 +1,4 @@
+# settings: min_probability=0.31
 import numpy as np
 import torch
 

@@ -1,3 +1,4 @@
+# settings: min_probability=0.1
 import torch
 from torch import nn
 

@@ -1,3 +1,4 @@
+# settings: min_probability=0.09
 import matplotlib.pyplot as plt
 import warp as wp
 from matplotlib.animation import FuncAnimation

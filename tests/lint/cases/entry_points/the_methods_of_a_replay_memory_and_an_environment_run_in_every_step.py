@@ -1,3 +1,4 @@
+# settings: min_probability=0.33
 import torch
 
 

@@ -1,4 +1,4 @@
-# settings: min_confidence=high
+# settings: min_probability=0.36
 import torch
 from torch import nn
 

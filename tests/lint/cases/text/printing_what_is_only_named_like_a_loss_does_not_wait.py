@@ -1,4 +1,4 @@
-# settings: min_probability=0.6
+# settings: min_probability=0.83
 import torch
 
 

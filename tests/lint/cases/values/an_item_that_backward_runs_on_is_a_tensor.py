@@ -1,4 +1,4 @@
-# settings: min_probability=0.45
+# settings: min_probability=0.67
 import torch
 
 
