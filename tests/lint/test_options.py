@@ -29,7 +29,7 @@ class Model(torch.nn.Module):
 def named(body: str) -> list[str]:
     """Return what the messages about a `forward` name, "" where they name nothing."""
     indented = "\n".join(f"        {line}" for line in body.splitlines())
-    findings = check_source(MODEL.format(body=indented), "model.py", Settings(min_probability=0.2))
+    findings = check_source(MODEL.format(body=indented), "model.py", Settings())
     found = [re.search(r"in every step(?: with ([^:]*))?:", f.message) for f in findings]
     return [match[1] or "" for match in found if match]
 
@@ -44,9 +44,9 @@ def named(body: str) -> list[str]:
         ("if audio:\n    y.item()", "`audio`"),
         ("if not audio:\n    y.item()", ""),
         ("if not audio:\n    return y\ny.item()", "`audio`"),
-        ("if labels is None or not audio:\n    return y\ny.item()", "`labels` and `audio`"),
-        ("if audio and x.shape[0] > 1:\n    y.cpu()", "`audio`"),
-        ("if audio or x.shape[0] > 1:\n    y.cpu()", ""),
+        ("if labels is None or not audio:\n    return y\ny.nonzero()", "`labels` and `audio`"),
+        ("if audio and x.shape[0] > 1:\n    y.sum().cpu()", "`audio`"),
+        ("if audio or x.shape[0] > 1:\n    y.sum().cpu()", ""),
         ("z = y.item() if audio else 0", "`audio`"),
         ("z = 0 if audio else y.item()", ""),
         ("z = audio and y.item() > 1", "`audio`"),

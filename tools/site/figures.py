@@ -87,12 +87,11 @@ def rounds_table(rounds: Rounds) -> str:
 
 
 def repositories_table(rounds: Rounds) -> str:
-    """Return a row for each repository of the numbered rounds."""
+    """Return a row for each repository of the last six numbered rounds."""
     rows = [
         [name, row["repository"], f"`{row['revision'][:7]}`", *_shares([row])]
-        for name, judged in rounds.items()
-        if name.isdigit()
-        for row in judged["repositories"]
+        for name in [name for name in rounds if name.isdigit()][-6:]
+        for row in rounds[name]["repositories"]
     ]
     head = ["round", "repository", "revision", "findings", "in every step", "again"]
     return _table([*head, "not in every", "do not wait", "waits in steps", "found"], rows)
