@@ -260,10 +260,10 @@ def test_mxnets_flags_serve_again() -> None:
     from asyncguard.runtime.adapters import mxnet as adapter
 
     array = mx.nd.ones((1,))
-    for _ in range(200):
+    for at in range(200):
         asyncguard.later(array)
-    mx.nd.waitall()
-    asyncguard.later(array).result()
+        if at % 20 == 0:
+            mx.nd.waitall()  # these are done, however busy the machine is
     assert len(adapter._taken) < 200
 
 

@@ -117,7 +117,8 @@ def _switches(test: cst.BaseExpression, holds: bool) -> frozenset[str]:
 
 def _named(option: cst.BaseExpression) -> frozenset[str]:
     name = dotted(option).rpartition(".")[2] or _looked_up(option)
-    return frozenset({name}) if name and not _TRAINING(name) else frozenset()
+    by_python = name[:2] == "__"  # `__name__`, `__debug__`
+    return frozenset() if not name or by_python or _TRAINING(name) else frozenset({name})
 
 
 def _looked_up(node: cst.BaseExpression) -> str:
