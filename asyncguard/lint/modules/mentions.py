@@ -9,9 +9,8 @@ import libcst as cst
 
 from asyncguard.lint.source.mentions import Bound, Mentions
 from asyncguard.lint.source.switches import sums_of
-from asyncguard.lint.syntax.tree import dotted, expressions
+from asyncguard.lint.syntax.tree import dotted, expressions, walk_expressions
 
-_CONSTANTS = frozenset({"None", "True", "False"})
 _DEFINITIONS = (cst.FunctionDef, cst.ClassDef)
 
 
@@ -20,49 +19,42 @@ def mentions(tree: cst.Module) -> Mentions:
     words: dict[str, set[str]] = {"": set()}
     decorated: set[str] = set()
     imports: set[Bound] = set()
-    for node, owner in _owned(tree):
-        kind = type(node)
-        own = words.setdefault(owner, set())
-        if kind in _WORDS:
-            own.update(_WORDS[kind](node))
-            if kind is cst.SimpleString and (named := _by_text(node)) is not None:
-                own.add(named.bound)
-                imports.add(named)
-        elif kind in _IMPORTS:
-            imports.update(_IMPORTS[kind](node))
-        if kind in _DEFINITIONS and node.name.value == owner and node.decorators:
-            decorated.add(owner)
+    pending: list[Any] = [tree]
+    for node in pending:  # outside definitions, of which each is walked as a whole
+        _note(node, words[""], imports)
+        for child in expressions(node):
+            if type(child) not in _DEFINITIONS:
+                pending.append(child)
+                continue
+            own = words.setdefault(child.name.value, set())
+            for part in walk_expressions(child):
+                _note(part, own, imports)
+            if child.decorators:
+                decorated.add(child.name.value)
     sums = {owner: sums_of(own) for owner, own in words.items()}
     return Mentions(sums, frozenset(decorated), tuple(sorted(imports)))
 
 
-def _owned(tree: cst.Module) -> Iterator[tuple[Any, str]]:
-    """Yield each node with the outermost definition that it is in, `""` for none."""
-    pending: list[tuple[Any, str]] = [(tree, "")]
-    while pending:
-        node, owner = pending.pop()
-        yield node, owner
-        for child in expressions(node):
-            inner = not owner and type(child) in _DEFINITIONS
-            pending.append((child, child.name.value if inner else owner))
+def _note(node: Any, words: set[str], imports: set[Bound]) -> None:
+    """Add the name that a node is, and what it imports."""
+    kind = type(node)
+    if kind is cst.Name:
+        words.add(node.value)
+    elif kind is cst.Attribute:
+        words.add(node.attr.value)
+    elif kind is cst.SimpleString:
+        text = node.value[1:-1]
+        if text.isidentifier():
+            words.add(text)
+        elif (named := _by_text(text)) is not None:
+            words.add(text)
+            imports.add(named)
+    elif kind in _IMPORTS:
+        imports.update(_IMPORTS[kind](node))
 
 
-def _identifier(node: cst.SimpleString) -> tuple[str, ...]:
-    text = node.value[1:-1]
-    return (text,) if text.isidentifier() else ()
-
-
-_WORDS: dict[type[Any], Any] = {
-    cst.Name: lambda node: () if node.value in _CONSTANTS else (node.value,),
-    cst.Attribute: lambda node: (node.attr.value,),
-    cst.SimpleString: _identifier,
-    cst.FormattedStringText: lambda node: (node.value,) if node.value.isidentifier() else (),
-}
-
-
-def _by_text(node: cst.SimpleString) -> Bound | None:
+def _by_text(text: str) -> Bound | None:
     """Return what a text imports that names something in a module: `"training.loss.Loss"`."""
-    text = node.value[1:-1]
     module, dot, name = text.rpartition(".")
     known = dot and name.isidentifier() and all(map(str.isidentifier, module.split(".")))
     return Bound(text, 0, module, name) if known else None
