@@ -19,18 +19,9 @@ from asyncguard.cli import findings, main
 from asyncguard.lint.run import changes
 from asyncguard.lint.run.configuration import Configuration
 from tests import warm
+from tests.sources import HOT
 
 ROOT = Path(__file__).parents[1]
-HOT = """\
-import torch
-
-def train(model, loader, optimizer):
-    for x, y in loader:
-        loss = torch.nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        print(loss.item())
-"""
 COLD = HOT.replace("        print(loss.item())\n", "")
 BROKEN = HOT.replace("import torch\n", "import torch\ndef unfinished(:\n")
 

@@ -18,17 +18,8 @@ from asyncguard.lint.check import LintResult
 from asyncguard.model import Applicability, Edit, Fix
 from asyncguard.runtime import store
 from tests.records import finding, record, steady
+from tests.sources import HOT
 
-HOT = """\
-import torch
-
-def train(model, loader, optimizer):
-    for x, y in loader:
-        loss = torch.nn.functional.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        print(loss.item())
-"""
 OTHER = HOT.replace("print(loss.item())", "torch.cuda.synchronize()\n        total = float(loss)")
 
 
