@@ -49,6 +49,9 @@ def _note(node: Any, words: set[str], imports: set[Bound]) -> None:
         elif (named := _by_text(text)) is not None:
             words.add(text)
             imports.add(named)
+    elif kind is cst.FormattedStringText:
+        if node.value.isidentifier():
+            words.add(node.value)
     elif kind in _IMPORTS:
         imports.update(_IMPORTS[kind](node))
 

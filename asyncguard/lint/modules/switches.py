@@ -10,14 +10,13 @@ import libcst as cst
 from asyncguard.lint.contexts.options import asked_by
 from asyncguard.lint.modules.environment import is_unset, variables_of
 from asyncguard.lint.source.switches import Hanging, Switches, sums_of
-from asyncguard.lint.syntax.tree import dotted, expressions, key_of, text_of, walk_expressions
+from asyncguard.lint.syntax.tree import expressions, key_of, text_of, walk_expressions
 
 
 def switches(tree: cst.Module) -> Switches:
     """Return what a file gives its options."""
     given: tuple[set[str], ...] = set(), set(), set(), set()
     hanging: set[Hanging] = set()
-    words: set[str] = set()
     said: set[str] = set()
     worded: set[str] = set()
     classes, asking = _Classes(), set[int]()
@@ -27,8 +26,6 @@ def switches(tree: cst.Module) -> Switches:
             asking.update(map(id, _ASKING[kind](node)))
         elif kind is cst.SimpleString and id(node) not in asking:
             said.update(_word(node))
-        if kind in _WORDS:
-            words.update(_WORDS[kind](node))
         if id(node) not in asking:
             classes.note(node, kind)
         if kind not in _GIVING:
@@ -43,7 +40,7 @@ def switches(tree: cst.Module) -> Switches:
     open_ = (each for each in hanging if each.name not in given[each.what])
     made, handed = frozenset(classes.made), frozenset(classes.handed)
     off, true, false, other = map(frozenset, given)
-    rest = frozenset(open_), made, handed, frozenset(worded), sums_of(said), sums_of(words)
+    rest = frozenset(open_), made, handed, frozenset(worded), sums_of(said)
     return Switches(off, true, false, other, *rest)
 
 
@@ -182,33 +179,9 @@ _CALLS = (cst.Call, cst.Dict)
 _CONSTANTS = frozenset({"None", "True", "False"})
 
 
-def _imported(node: cst.Import | cst.ImportFrom) -> Iterator[str]:
-    if type(node) is cst.ImportFrom and node.module is not None:
-        yield dotted(node.module).rpartition(".")[2]
-    if isinstance(node.names, cst.ImportStar):
-        yield "*"
-    else:
-        yield from (dotted(alias.name).rpartition(".")[2] for alias in node.names)
-
-
 def _word(node: cst.SimpleString) -> tuple[str, ...]:
     text = text_of(node) or ""
     return (text,) if text and " " not in text else ()
-
-
-def _identifier(node: cst.SimpleString) -> tuple[str, ...]:
-    text = node.value[1:-1]
-    return (text,) if text.isidentifier() else ()
-
-
-_WORDS: dict[type[Any], Any] = {
-    cst.Name: lambda node: () if node.value in _CONSTANTS else (node.value,),
-    cst.Attribute: lambda node: (node.attr.value,),
-    cst.Import: _imported,
-    cst.ImportFrom: _imported,
-    cst.SimpleString: _identifier,
-    cst.FormattedStringText: lambda node: (node.value,) if node.value.isidentifier() else (),
-}
 
 
 def _defaults(node: cst.Parameters) -> Iterator[tuple[str, Any]]:

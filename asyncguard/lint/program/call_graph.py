@@ -17,7 +17,7 @@ from asyncguard.lint.program import calls
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId
 from asyncguard.lint.program.levels import level_of
-from asyncguard.lint.program.reach import Reach
+from asyncguard.lint.program.reach import Reach, module_name
 from asyncguard.lint.source.switches import NO_SWITCHES, Switches, settled, sum_of
 from asyncguard.model import Loop
 
@@ -309,7 +309,7 @@ class CallGraph:
         others = users - {path}
         yield f"reach.{self._reach.by(path, function)}"
         yield f"used.{'elsewhere' if others else 'here' if users else 'nowhere'}"
-        importing = self._users.get(sum_of(calls.module_name(path)), set()) - {path}
+        importing = self._users.get(sum_of(module_name(path)), set()) - {path}
         yield f"file.{'imported' if importing else 'alone'}"
         if path in self._users.get(sum_of("__name__"), set()):
             yield "file.main"
@@ -348,14 +348,12 @@ class CallGraph:
         """The files, but for unit tests, that use what findings stand in, by sums of its names."""
         stand = [(p, c.finding.function) for p, f in self.facts.items() for c in f.candidates]
         named = {
-            name
-            for path, head in stand
-            for name in (head.partition(".")[0], calls.module_name(path))
+            name for path, head in stand for name in (head.partition(".")[0], module_name(path))
         }
         heads = set(map(sum_of, named | {"__name__"}))
         users: dict[int, set[str]] = {}
         for path, facts in self.facts.items():
-            for word in heads.intersection(memoryview(facts.options.words).cast("I")):
+            for word in heads & facts.mentions.words:
                 if not _TESTS(path):
                     users.setdefault(word, set()).add(path)
         return users

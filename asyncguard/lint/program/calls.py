@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from asyncguard.lint.domain.dependence import INDEPENDENT
@@ -121,9 +120,3 @@ def reached(
         found |= new
         waiting += new
     return found
-
-
-def module_name(path: str) -> str:
-    """Return the name that a file is imported by: of a package that of its folder."""
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) if name == "__init__.py" else name.partition(".")[0]

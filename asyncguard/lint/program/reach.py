@@ -26,6 +26,7 @@ _MAIN = sum_of("__main__")
 _BY_TEXT = frozenset(map(sum_of, ("eval", "globals", "getattr", "__dict__", "import_module")))
 MANY = 4  # files of a project, of which its programs use one, where it is made for them
 MOST_HANDED_ON = 8  # files that hand on a name
+LONGEST = 8  # parts of a module's name
 
 
 class Reach:
@@ -34,6 +35,8 @@ class Reach:
     def __init__(self, facts: Mapping[str, FileFacts], configured: bytes = b"") -> None:
         self._mentions = {path: each.mentions for path, each in facts.items()}
         self._configured = frozenset(memoryview(configured).cast("I"))
+        self._bound: dict[str, dict[int, str]] = {}  # the names that files bind, by their sums
+        self._files: dict[tuple[str, Bound], tuple[str | None, str]] = {}  # that imports mean
 
     def by(self, path: str, function: str) -> str:
         """Say what reaches the definition that a function is in.
@@ -105,7 +108,7 @@ class Reach:
         if not name:
             yield from ((other, "") for other in self._imports(path))
             yield from ((path, each) for each in told.decorated)
-        yield from ((path, each) for each in told.by if sum_of(each) in words)
+        yield from ((path, each) for each in self._those(path, words) if each in told.by)
         for one in told.imports:
             if one.bound == "*" or sum_of(one.bound) in words:
                 yield from self._named(path, one, words)
@@ -118,11 +121,18 @@ class Reach:
         if name:
             yield from self._called(file, name)
             return
-        by_text = not words.isdisjoint(_BY_TEXT)
-        told = self._mentions[file]
-        for known in {*told.by, *(each.bound for each in told.imports)} - {"", "*"}:
-            if by_text or sum_of(known) in words:
-                yield from self._called(file, known)
+        asked = None if not words.isdisjoint(_BY_TEXT) else words
+        for known in self._those(file, asked):
+            yield from self._called(file, known)
+
+    def _those(self, path: str, words: frozenset[int] | None) -> list[str]:
+        """Return the names that a file binds of those with these sums; None: all of them."""
+        if path not in self._bound:
+            told = self._mentions[path]
+            names = {*told.by, *(each.bound for each in told.imports)} - {"", "*"}
+            self._bound[path] = {sum_of(name): name for name in names}
+        bound = self._bound[path]
+        return [bound[each] for each in (bound if words is None else words & bound.keys())]
 
     def _called(self, path: str, name: str, depth: int = 0) -> Iterator[Definition]:
         """Yield the definition that a file has by a name: its own, or one that it imports."""
@@ -154,11 +164,12 @@ class Reach:
 
     def _meant(self, path: str, one: Bound) -> tuple[str | None, str]:
         """Return the file that an import means, and the name in it, "" for the module itself."""
-        if one.name:
-            module = f"{one.module}.{one.name}".strip(".")
-            if (file := self._file(path, one.level, module)) is not None:
-                return file, ""
-        return self._file(path, one.level, one.module), one.name
+        if (path, one) not in self._files:
+            whole = f"{one.module}.{one.name}".strip(".") if one.name else ""
+            inner = self._file(path, one.level, whole)
+            outer = self._file(path, one.level, one.module)
+            self._files[path, one] = (outer, one.name) if inner is None else (inner, "")
+        return self._files[path, one]
 
     def _file(self, path: str, level: int, module: str) -> str | None:
         """Return the file of a module; of several, that nearest to who imports it."""
@@ -185,11 +196,13 @@ class Reach:
         return found
 
 
-LONGEST = 8  # parts of a module's name
+def module_name(path: str) -> str:
+    """Return the name that a file is imported by: of a package that of its folder."""
+    return os.path.basename(_stem(path))
 
 
 def _stem(path: str) -> str:
-    """Return what a module's name is made of: of a package that is its folder."""
+    """Return the path of a module without its suffix: of a package that of its folder."""
     folder, name = os.path.split(path)
     return folder if name == "__init__.py" else os.path.join(folder, name.partition(".")[0])
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from asyncguard.lint.source.switches import sum_of
+
 
 class Bound(NamedTuple):
     """A name that an import binds: to a name in a module, or to the module if `name` is "".
@@ -27,6 +29,14 @@ class Mentions(NamedTuple):
     by: Mapping[str, bytes] = {}
     decorated: frozenset[str] = frozenset()
     imports: tuple[Bound, ...] = ()
+
+    @property
+    def words(self) -> set[int]:
+        """The sums of all names that the file uses, writes as texts or imports."""
+        stated = [one for one in self.imports if "." not in one.bound]
+        parts = {part for one in stated for part in (one.module, one.name) if part}
+        sums = {sum_of(part.rpartition(".")[2]) for part in parts}
+        return sums.union(*(memoryview(own).cast("I") for own in self.by.values()))
 
 
 NO_MENTIONS = Mentions()

@@ -41,7 +41,7 @@ class Switches(NamedTuple):
     handed: frozenset[tuple[str, str]] = frozenset()
     worded: frozenset[str] = frozenset()  # a word
     said: bytes = b""  # sums of the words that may be given to any of them, four bytes each
-    words: bytes = b""  # sums of the names that the file uses or writes as texts, four bytes each
+    words: bytes = b""  # sums of all words, of what configures a program
 
 
 def sum_of(name: str) -> int:
