@@ -250,6 +250,7 @@ class Framework(NamedTuple):
     array_function: bool = False  # NumPy's functions of its values stay on the device
     array_methods: tuple[str, ...] = ()  # of NumPy's functions, those that call such a method of it
     immutable: bool = False  # its arrays cannot be written to: what is, is NumPy's
+    reads_once: bool = False  # an array keeps its value on the host once that was read
     unbounded_queue: bool = False  # nothing holds the frontend back, however far it runs ahead
     graph: Graph | None = None  # None: values of this framework keep no graph
     memory: HostMemory | None = None  # None: no copy of this framework's is asynchronous by a flag

@@ -12,9 +12,19 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import Edge, Event, FunctionInfo, Site, function_of
 from asyncguard.lint.domain.handed import ANYTHING, Handed
 from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM
-from asyncguard.lint.domain.values import FUNCTION, MODEL, SYMBOL, UNKNOWN, Role, Value
+from asyncguard.lint.domain.values import (
+    DEVICE,
+    FUNCTION,
+    MODEL,
+    SYMBOL,
+    UNKNOWN,
+    Role,
+    Value,
+    with_role,
+)
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.evidence.items import how_it_asks, of_place
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.model import SyncKind
 
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
@@ -82,6 +92,25 @@ def note_site(
         frame.reads.append(site)
     if value.kind != UNKNOWN:
         frame.sites.append(site)
+    known = frame.analysis.knowledge.frameworks.get(point.framework)
+    if known is not None and known.reads_once and point.kind in _READS:
+        _keep_read(frame, node)
+
+
+def _keep_read(frame: Frame, node: cst.CSTNode) -> None:
+    """Note that the arrays of variables keep what was read of them: the next read is free."""
+    if type(node) is cst.Call:
+        owner = [node.func.value] if type(node.func) is cst.Attribute else []
+        read = [*owner, *(argument.value for argument in node.args)]
+    else:
+        read = [node]  # type: ignore[list-item]
+    for path in filter(None, map(dotted, read)):
+        value = frame.lookup(path)
+        if value is not None and value.kind == DEVICE:
+            frame.note(path, with_role(value, Role.SETTLED))
+
+
+_READS = frozenset({SyncKind.SCALAR, SyncKind.ARRAY, SyncKind.TEXT, SyncKind.TRUTH})
 
 
 def _has_no_value(frame: Frame, point: SyncPoint, *, sink: bool) -> bool:

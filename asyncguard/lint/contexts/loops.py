@@ -11,7 +11,7 @@ from asyncguard.lint.contexts import branches
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import holds_numbers, source_of
 from asyncguard.lint.domain.loops import LoopRecord
-from asyncguard.lint.domain.reasons import LOW, NAMED
+from asyncguard.lint.domain.reasons import LOW, NAMED, Provenance
 from asyncguard.lint.domain.values import (
     CONTAINER,
     UNKNOWN,
@@ -220,6 +220,21 @@ def note_draw(frame: Frame, node: cst.Call) -> None:
         if not loop.transparent:
             loop.draws(LOW)
             return
+
+
+def note_upload(frame: Frame, moved: cst.BaseExpression) -> None:
+    """Note that a loop moves what it goes over to the device, one by one: these are batches.
+
+    They are if something is made of them there: an optimizer's state is moved and stored.
+    """
+    root = moved
+    while type(root) is cst.Attribute or type(root) is cst.Subscript:
+        root = root.value
+    name = dotted(root)
+    loop = next((loop for loop in reversed(frame.loops) if name in loop.targets), None)
+    if loop is not None and loop.shape.batches < 0 and not loop.comprehension:
+        loop.shape = loop.shape._replace(batches=LOW, on_device=True)
+        loop.source = frame.reason(Provenance.LOADER, f"`{name}` is moved to the device")
 
 
 _COUNTING = frozenset({"range", "trange", "tqdm"})

@@ -111,15 +111,31 @@ def _next_state(
 
 
 def _as_before(frame: Frame, node: cst.Assign, call: cst.Call, value: Value) -> Value:
-    """Return what `x = f(x)` out of sight makes of a device value, where functions are pure."""
+    """Return what `x = f(x)` out of sight makes of a device value.
+
+    That is one as well where functions are pure, and where `f` is a variable: a layer of a model.
+    """
     path = dotted(node.targets[0].target)
     if not path or path != dotted(call.args[0].value):
         return value
     before = frame.lookup(path)
     if before is None or before.kind != DEVICE or before.confidence < MEDIUM:
         return value
-    pure = frame.analysis.knowledge.functional_of((before.framework,))
-    return doubted(before, Doubt.INFERRED) if pure else value
+    if frame.analysis.knowledge.functional_of((before.framework,)):
+        return doubted(before, Doubt.INFERRED)
+    if not _is_variable(frame, call.func):
+        return value
+    frame.nest.does(Work.RUNS_MODEL)
+    return doubted(before, Doubt.INFERRED)
+
+
+def _is_variable(frame: Frame, called: cst.BaseExpression) -> bool:
+    """Whether what is called is held by a variable, or an attribute of `self`, and not known."""
+    path = dotted(called)
+    known = frame.lookup(path) if path else None
+    if known is None:
+        return path.startswith("self.")
+    return known.kind == UNKNOWN
 
 
 def _name_of(call: cst.Call) -> str:

@@ -7,6 +7,7 @@ import libcst as cst
 from asyncguard.lint.contexts.type_tests import type_test
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.hints import note_hint, tells_owner
+from asyncguard.lint.domain.values import MODEL
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.syntax.tree import dotted, item_path
 
@@ -43,7 +44,17 @@ def _told_of(
     owner = func.value
     if type(owner) is cst.Call and _passes(owner, knowledge, frameworks):
         return owner.args[0].value  # `scaler.scale(loss).backward()`
+    while type(owner) is cst.Call and type(owner.func) is cst.Attribute:
+        if not _moves(owner.func.attr.value, knowledge, frameworks):
+            break
+        owner = owner.func.value  # `net.cuda().eval()`
     return owner
+
+
+def _moves(method: str, knowledge: Knowledge, frameworks: tuple[str, ...]) -> bool:
+    """Whether a method of models gives back its owner, moved or converted."""
+    tables = (knowledge.model_methods.get(framework, {}) for framework in frameworks)
+    return any(table.get(method) == MODEL for table in tables)
 
 
 def _note_method(

@@ -8,6 +8,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.effects import note_call_by_name
 from asyncguard.lint.contexts.frame import Frame, call_value
+from asyncguard.lint.contexts.loops import note_upload
 from asyncguard.lint.contexts.priors import is_called, prior_for
 from asyncguard.lint.contexts.usage import told_by_call
 from asyncguard.lint.domain.arguments import Argument, Arguments
@@ -158,6 +159,8 @@ def _moved(
     if may_be_moved(frame, owner, func.value, arguments) and (
         moved := unknown_upload(frame, node, func.value, method, arguments)
     ):
+        if moved.kind == DEVICE and type(frame.statement) is not cst.Expr:
+            note_upload(frame, func.value)
         return moved if moved.confidence >= owner.confidence else as_sure(moved, owner)
     own = moved_instance(frame, node, owner, method, arguments)
     if own is None:

@@ -48,16 +48,26 @@ def line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
 
 def expression(frame: Frame, node: cst.Expr) -> bool:
     """An expression for its effect."""
-    if type(node.value) is cst.Call and type(node.value.func) is cst.Attribute:
-        _learn_model(frame, node.value.func)
+    func = node.value.func if type(node.value) is cst.Call else None
+    if type(func) is cst.Attribute and func.attr.value in load().moves:
+        for path in _gone_over(frame, dotted(func.value)):
+            _learn_model(frame, path, func.attr.value)
     evaluate(frame, node.value)
     return True
 
 
-def _learn_model(frame: Frame, func: cst.Attribute) -> None:
+def _gone_over(frame: Frame, path: str) -> list[str]:
+    """Return a path, or those that it stands for in turn: `for net in (actor, critic):`."""
+    loop = next((loop for loop in reversed(frame.loops) if path in loop.targets), None)
+    held = loop.node.iter if loop is not None and type(loop.node) is cst.For else None
+    if type(held) is cst.Tuple or type(held) is cst.List:
+        return [dotted(element.value) for element in held.elements]
+    return [path]
+
+
+def _learn_model(frame: Frame, path: str, method: str) -> None:
     """Learn that `net.cuda()`, whose result is dropped, moves a model: arrays are not moved so."""
-    path = dotted(func.value)
-    if not path or func.attr.value not in load().moves:
+    if not path:
         return
     known = frame.lookup(path)
     if known is not None and known.kind != UNKNOWN:
@@ -66,7 +76,7 @@ def _learn_model(frame: Frame, func: cst.Attribute) -> None:
     named = analysis.knowledge.by_name(path.rpartition(".")[2], analysis.with_numpy)
     kind, framework = named or (MODEL, next(iter(analysis.frameworks), ""))
     if kind in CALLABLE and (named or frame.function.calls(path)):
-        why = frame.reason(Provenance.USAGE, f"`{path}.{func.attr.value}()` moves it in place")
+        why = frame.reason(Provenance.USAGE, f"`{path}.{method}()` moves it in place")
         params = known.params if known is not None else INDEPENDENT
         frame.note(path, Value(kind, framework, why, params=params))
 
