@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
@@ -63,16 +63,16 @@ class Code(Structure):
     def _going_on(
         self, span: Span, block: Sequence[Any], first_lines: Sequence[int]
     ) -> Iterator[cst.CSTNode]:
-        """Yield the statements of a block, and those in them, that go on from line to line there.
+        """Yield the statements of a block, and those in them, that may go on there, line to line.
 
-        Several may share the line.
+        Several may share the line. One ends before the next begins.
         """
-        for at in reversed(range(bisect_right(first_lines, span[0]))):
-            if self._last_line(block[at]) < span[2]:
-                break
-            yield block[at]
-            for inner, lines in self._blocks(block[at]):
-                yield from self._going_on(span, inner, lines)
+        end = bisect_right(first_lines, span[0])
+        for at in reversed(range(bisect_left(first_lines, span[2], hi=end) - 1, end)):
+            if at >= 0:
+                yield block[at]
+                for inner, lines in self._blocks(block[at]):
+                    yield from self._going_on(span, inner, lines)
 
     def _blocks(self, statement: cst.CSTNode) -> list[tuple[Sequence[Any], list[int]]]:
         """Return the blocks right in a statement, with the first lines of their statements."""
