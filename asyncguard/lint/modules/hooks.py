@@ -48,7 +48,8 @@ def hook_of(info: FunctionInfo, scope: Scope, outline: Outline) -> Hooked:
     is_cold = _is_listed(knowledge.cold_functions, names, scope)
     if is_cold and info.name not in knowledge.cold_functions:
         return Hooked(Loop.EPOCH)  # of this kind of class, whatever others do
-    if _OF_ENGINE(info.name) or _is_listed(knowledge.hot_functions, names, scope):
+    is_listed = _is_listed(knowledge.hot_functions, names, scope) and _has_framework(info)
+    if _OF_ENGINE(info.name) or is_listed:
         return Hooked(Loop.STEP, "listed")
     if knowledge.enters(taken):
         return Hooked(Loop.STEP, "takes")
@@ -149,6 +150,17 @@ def _gives_items(info: FunctionInfo) -> bool:
 def _is_nobodys(info: FunctionInfo, scope: Scope) -> bool:
     """Whether no framework enters a function, whatever it is called."""
     return is_test(info.name, scope.path) or _EXPORTS(scope.path)
+
+
+def _has_framework(info: FunctionInfo) -> bool:
+    """Whether a framework may enter a function: its file, or what its class inherits, has one.
+
+    A file that names none is analysed for all frameworks, each of which enters other functions.
+    """
+    if not info.module.is_guest:
+        return True
+    bases = (base for cls in (info.cls.family() if info.cls else ()) for base in cls.bases)
+    return any(base.framework for base in bases)
 
 
 def _is_listed(table: Mapping[str, frozenset[str]], names: list[str], scope: Scope) -> bool:

@@ -1,0 +1,5 @@
+import torch
+
+
+class Base(torch.nn.Module):
+    pass

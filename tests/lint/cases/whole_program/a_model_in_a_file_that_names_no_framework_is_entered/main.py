@@ -1,0 +1,7 @@
+import torch
+from net import Net
+
+
+def run(x, lengths):
+    net = Net()
+    return net.forward(x, lengths)
