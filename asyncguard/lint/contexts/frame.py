@@ -44,7 +44,9 @@ from asyncguard.lint.domain.values import (
     SYMBOL,
     UNKNOWN_VALUE,
     Value,
+    kept_by,
     settled,
+    unknown_of,
     without_params,
 )
 from asyncguard.lint.domain.work import Work
@@ -79,6 +81,7 @@ class Frame:
     passed: set[ByPassing] = field(default_factory=set)
     moved: set[tuple[int, str, str]] = field(default_factory=set)  # parts of its parameters
     added: dict[tuple[int, str], Value] = field(default_factory=dict)  # to its parameters, by key
+    keeps: frozenset[int] = frozenset()  # parameters that attributes are given
     named: dict[ByName, int] = field(default_factory=dict)  # with the line of the first
     left: InFlight = NO_COPIES  # the copies in flight wherever it returns
     waits: bool = False  # it may wait for copies
@@ -138,8 +141,18 @@ class Frame:
         """Note what an attribute of `self` is given, where that is asked for."""
         owner, _, name = path.partition(".")
         if self.given is not None and owner == "self" and name and "." not in name:
-            value = without_params(value)
+            value = self._as_kept(value)
             self.given[name] = join(self.given[name], value) if name in self.given else value
+
+    def _as_kept(self, value: Value) -> Value:
+        """Return what an attribute is given, as other methods see it.
+
+        Of an instance, what it was made of is known besides.
+        """
+        if self.function.name == "__init__":
+            return without_params(value)
+        self.keeps |= unknown_of(value)
+        return kept_by(value, self.analysis.path, self.function.qualname)
 
     def reason(self, kind: Provenance, text: str, family: str = "") -> Reason:
         """Return a reason that the statement under execution gives."""

@@ -6,14 +6,16 @@ may mean whatever function anybody passes by it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
+from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.definitions import FunctionInfo, function_of
 from asyncguard.lint.domain.hotness import ONCE
-from asyncguard.lint.domain.values import FUNCTION, Value
+from asyncguard.lint.domain.reasons import MEDIUM
+from asyncguard.lint.domain.values import DEVICE, FUNCTION, UNKNOWN, Value
 
 
 def parameter_called(frame: Frame, index: int) -> str:
@@ -42,6 +44,27 @@ def keeps(frame: Frame, path: str, value: Value) -> None:
     if owner == "self" and cls and given is not None and not frame.speculative:
         for known in cls.family():
             frame.passed.add((f"{known.name}.{attribute}", given, ONCE, frame.line()))
+
+
+def gives(
+    frame: Frame, kept: Collection[int], bound: Mapping[int, Value]
+) -> frozenset[tuple[int, int]]:
+    """Return what a call gives of what its function keeps: as `Edge.gives` has it.
+
+    The caller keeps those of its own parameters that it gives so.
+    """
+    found: set[tuple[int, int]] = set()
+    for index in (i for i in kept if i in bound):
+        held = first_device(bound[index])
+        if held.kind == DEVICE and held.confidence >= MEDIUM:
+            found.add((GIVEN, index))
+        elif held.kind == UNKNOWN:
+            frame.keeps |= held.params.on
+            found.update((own, index) for own in held.params.on)
+    return frozenset(found)
+
+
+GIVEN = -1  # in the place of a parameter of the caller: a device value
 
 
 def _function(value: Value) -> FunctionInfo | None:

@@ -355,6 +355,7 @@ class Edge:
     handed: Dependence = INDEPENDENT  # as `Dependence.is_ruled_out_by` asks for it
     conditions: int = 0  # around it, within its caller
     handed_on: frozenset[tuple[int, int]] = frozenset()  # parameters of the caller, as those of it
+    gives: frozenset[tuple[int, int]] = frozenset()  # likewise to be kept; -1: a device value
 
 
 ByName = tuple[str, Context, Handed]  # a call of which only the callee's name is known
@@ -379,6 +380,7 @@ class Summary(NamedTuple):
     copies: InFlight = NOTHING  # when it returns
     waits: bool = False  # it may wait for copies, of whoever started them
     races: tuple[Race, ...] = ()
+    keeps: frozenset[int] = frozenset()  # parameters that it, or what it calls, gives attributes
 
     def without_trees(self) -> Summary:
         """Return it for callers; the rules have done with it."""

@@ -7,6 +7,8 @@ from functools import cache, reduce
 from operator import and_, or_
 from typing import NamedTuple
 
+Kept = tuple[str, str, int]  # path and qualified name of a method, and a parameter of it
+
 
 class Dependence(NamedTuple):
     """Parameters by their positions: those that data comes from, and conditions on calls.
@@ -20,6 +22,8 @@ class Dependence(NamedTuple):
     list in spite of a declaration: `if not isinstance(p, list): ...`; of `when_true`, `when_false`
     and `when_given`, in calls that may hand something true, false, or not `None`: `if p: ...`; of
     `when_host`, only in calls that hand arrays in host memory: `x = x.to(y.device)`.
+
+    `kept` are those of other methods, which keep them in attributes: `self.last = p`.
     """
 
     on: frozenset[int] = frozenset()
@@ -34,6 +38,7 @@ class Dependence(NamedTuple):
     when_host: frozenset[int] = frozenset()
     unless_entry: frozenset[int] = frozenset()
     unless_host: frozenset[int] = frozenset()
+    kept: frozenset[Kept] = frozenset()
 
     def __bool__(self) -> bool:
         return self != INDEPENDENT
@@ -55,7 +60,8 @@ class Dependence(NamedTuple):
         """Return it for a function that is handed these parameters, as other ones."""
         if self is INDEPENDENT or not positions:
             return INDEPENDENT
-        return Dependence(*(frozenset([b for a, b in positions if a in field]) for field in self))
+        own = (frozenset([b for a, b in positions if a in field]) for field in self[:-1])
+        return Dependence._make((*own, frozenset()))
 
     def of_caller(self, handed_on: frozenset[tuple[int, int]]) -> Dependence:
         """Return it for a caller that hands on parameters of its own, each as one of these.
@@ -70,6 +76,10 @@ class Dependence(NamedTuple):
         """Whether a call hands a parameter that this depends on being left out."""
         made = not self.when_omitted.isdisjoint(handed.when_omitted)
         return made or not self.where_omitted.isdisjoint(handed.where_omitted)
+
+    def elsewhere(self, path: str, method: str) -> Dependence:
+        """Return it as other methods see it, of what this method keeps in an attribute."""
+        return Dependence(kept=self.kept | {(path, method, index) for index in self.on})
 
     @property
     def where(self) -> Dependence:
@@ -103,7 +113,7 @@ class Dependence(NamedTuple):
         """
         if not self.when_host <= handed.when_host:
             return True
-        on_host = bool(self.on) and self.on <= handed.on
+        on_host = bool(self.on) and not self.kept and self.on <= handed.on
         conditions = zip(self._conditions, handed._conditions, strict=True)
         return on_host or any(not asked.isdisjoint(known) for asked, known in conditions)
 

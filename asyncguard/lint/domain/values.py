@@ -9,6 +9,7 @@ never see them.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -252,9 +253,35 @@ def without_params(value: Value) -> Value:
     """Return `value`, and what it holds, as other functions see it: from none of its arguments."""
     if value.kind != CONTAINER:
         return from_params(value, INDEPENDENT) if value.params else value
-    element = without_params(value.element) if value.element is not None else None
-    items = tuple(map(without_params, value.items)) if value.items is not None else None
-    fields = value.fields.projected(without_params)
+    return _holding_each(value, without_params)
+
+
+def kept_by(value: Value, path: str, method: str) -> Value:
+    """Return `value` as other methods see it where this one keeps it in an attribute.
+
+    What is not known of it depends on what calls of this method hand.
+    """
+    if value.kind == UNKNOWN and (value.params.on or value.params.kept):
+        return from_params(value, value.params.elsewhere(path, method))
+    if value.kind != CONTAINER:
+        return without_params(value)
+    return _holding_each(value, lambda part: kept_by(part, path, method))
+
+
+def unknown_of(value: Value) -> frozenset[int]:
+    """Return the parameters that what is not known of a value comes from, or of what it holds."""
+    if value.kind != CONTAINER:
+        return value.params.on if value.kind == UNKNOWN else frozenset()
+    held = [*(value.items or ()), *(part for _, part in value.fields)]
+    held += [value.element] if value.element is not None else []
+    return frozenset[int]().union(*map(unknown_of, held))
+
+
+def _holding_each(value: Value, change: Callable[[Value], Value]) -> Value:
+    """Return a container of none of the arguments, with what it holds changed."""
+    element = change(value.element) if value.element is not None else None
+    items = tuple(map(change, value.items)) if value.items is not None else None
+    fields = value.fields.projected(change)
     return value._replace(params=INDEPENDENT, element=element, items=items, fields=fields)
 
 

@@ -14,7 +14,7 @@ from asyncguard.lint.contexts.effects import note_call, note_event, note_site
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.contexts.homes import enclosing_frame, host_of
 from asyncguard.lint.contexts.iteration import first_device, placed_batch
-from asyncguard.lint.contexts.passing import passes
+from asyncguard.lint.contexts.passing import gives, passes
 from asyncguard.lint.contexts.trainings import note_act
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import (
@@ -79,6 +79,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     bound = bind_arguments(info, arguments, callee.element)
     passes(frame, info, bound)
     learn_from_function(frame, info, arguments, bound)
+    if edge is not None and summary.keeps:
+        edge.gives = gives(frame, summary.keeps, bound)
     if not summary.reads and not summary.added and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     if summary.added:

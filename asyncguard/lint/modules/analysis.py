@@ -141,7 +141,10 @@ class FileAnalysis(Definitions):
         summaries = [info.summary for info in looked_at if info.summary is not None]
         self.sites = [site for known in summaries for site in known.sites]
         self.reads = [
-            read for known in summaries for read in known.reads if read.if_handed and not read.via
+            read
+            for known in summaries
+            for read in known.reads
+            if read.if_handed and (not read.via or read.params.kept)
         ]
 
     def bounded(self, line: int, text: str, bound: int) -> None:

@@ -36,6 +36,7 @@ def summary_of(frame: Frame) -> Summary:
         frame.left.joined(in_flight(frame.env)),
         frame.waits,
         tuple(frame.races),
+        frame.keeps,
     )
 
 

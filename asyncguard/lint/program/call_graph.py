@@ -290,13 +290,25 @@ class CallGraph:
     def is_handed(self, function: FunctionId, params: Dependence) -> bool:
         """Whether a call that is known by its name hands a value on the device for one of these.
 
-        Where a call is known by more, what it causes is told of it.
+        Where a call is known by more, what it causes is told of it; but not elsewhere, by methods
+        that read what one was handed before, and kept.
         """
+        if any(self._is_kept((path, method), index) for path, method, index in params.kept):
+            return True
         _, guesses = self._callers.get(function, ([], []))
         return any(
             not params.on.isdisjoint(call.handed.unless_array - call.handed.on)
             and not params.is_ruled_out_by(call.handed)
             for call in guesses
+        )
+
+    def _is_kept(self, method: FunctionId, index: int, hops: int = HOPS) -> bool:
+        """Whether a call hands a device value, or what holds one, for a parameter that is kept."""
+        calls = self._callers.get(method, ([], []))[0]
+        given = [(call, own) for call in calls for own, theirs in call.gives if theirs == index]
+        return any(own < 0 for _, own in given) or any(
+            hops > 0 and self._is_kept((call.caller_path, call.caller), own, hops - 1)
+            for call, own in given
         )
 
     def known_of(self, path: str, function: str) -> Iterator[str]:

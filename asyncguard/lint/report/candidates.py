@@ -129,7 +129,7 @@ def _of(report: Report, finding: Finding, by: Via | None) -> Candidate:
         report.confidence == NAMED,
         by,
         report.context.switches,
-        report.if_handed and by is None,
+        report.if_handed and (by is None or bool(report.params.kept)),
         report.context.graphs,
         report.how,
     )

@@ -216,6 +216,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 edge.context,
                 edge.handed,
                 handed_on=edge.handed_on,
+                gives=edge.gives,
             )
             if call not in seen:
                 seen.add(call)
