@@ -149,7 +149,7 @@ class Frame:
 
         Of an instance, what it was made of is known besides.
         """
-        if self.function.name == "__init__":
+        if self.function.name in ("__init__", "__new__"):
             return without_params(value)
         self.keeps |= unknown_of(value)
         return kept_by(value, self.analysis.path, self.function.qualname)

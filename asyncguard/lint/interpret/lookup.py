@@ -211,7 +211,8 @@ def defines(owner: Value, attr: str) -> bool:
     if not isinstance(owner.ref, ClassInfo):
         return False
     family = list(owner.ref.family())
-    return any(attr in c.methods or attr in c.annotations or attr in c.hints for c in family)
+    known = any(attr in c.methods or attr in c.annotations or attr in c.hints for c in family)
+    return known or any(method.sets(attr) for c in family for method in c.methods.values())
 
 
 def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:

@@ -16,6 +16,7 @@ from asyncguard.lint.contexts.options import asked_by
 from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.type_tests import ANY_ARRAY, TypeTest, type_test
 from asyncguard.lint.contexts.variables import UNCHANGED
+from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance, Reason
@@ -170,7 +171,9 @@ def _learn_type(frame: Frame, path: str, current: Value, kinds: list[Value]) -> 
     """Learn from a test that found a variable to be of one of these types."""
     known = [kind for kind in kinds if kind.kind != UNKNOWN]
     if len(known) == len(kinds) == 1 and current.kind == known[0].kind == DEVICE:
-        frame.note(path, confirmed(current, _by_test(frame, path)))
+        found = confirmed(current, _by_test(frame, path))
+        own = known[0].ref  # of a class of checked code
+        frame.note(path, found._replace(ref=own) if isinstance(own, ClassInfo) else found)
     elif current.kind == HOST_ARRAY and current.framework in {kind.framework for kind in known}:
         return  # a tensor in host memory is one as well
     elif current.kind == HOST and current.name in NUMBERS:
