@@ -27,6 +27,11 @@ def common() -> frozenset[str]:
     return language.array_methods.union(OF_PYTHON, language.collectives)
 
 
+def _is_common(name: str) -> bool:
+    """Whether a name says nothing of whose method it is; torch's `copy_` copies in place."""
+    return name in common() or name.removesuffix("_") in common()
+
+
 ANYBODY = frozenset({""})  # whose method it is
 # Definitions of a name of several words, of one, and of a method left to subclasses.
 MANY, FEW, MOST = 12, 1, 40
@@ -40,12 +45,12 @@ def is_distinctive(name: str, definitions: int = 1) -> bool:
     """
     if name.startswith(OF_NAME):
         method = name.rpartition(".")[2]
-        return definitions <= MOST and method not in common()
+        return definitions <= MOST and not _is_common(method)
     if "." in name:
-        anybodys = name.startswith(".") and name[1:] in common()
+        anybodys = name.startswith(".") and _is_common(name[1:])
         return definitions <= MOST and not anybodys
     limit = MANY if "_" in name.strip("_") else FEW
-    return definitions <= limit and name not in common() and not name.startswith("__")
+    return definitions <= limit and not _is_common(name) and not name.startswith("__")
 
 
 def is_override(name: str) -> bool:
