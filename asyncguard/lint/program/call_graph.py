@@ -149,12 +149,20 @@ class CallGraph:
         if not dot:
             return False
         owner = path.rpartition(".")[2]
-        names = self._above.get(owner, {owner})
-        if any(map(_MODEL, names)):
+        if self._is_model(owner):
             return False
+        names = self._above.get(owner, {owner})
         if any(map(_PIPELINE, names)):
             return _PIPES(name)
         return any(map(_PREPARES, names)) and not _OF_OUTPUTS(name)
+
+    def _makes_model(self, function: str) -> bool:
+        """Whether a function sets a model up, or a part of one, which no program does in a step."""
+        path, _, name = function.rpartition(".")
+        return name == "__init__" and self._is_model(path.rpartition(".")[2])
+
+    def _is_model(self, owner: str) -> bool:
+        return any(map(_MODEL, self._above.get(owner, {owner})))
 
     def _runs(self, call: Call) -> bool:
         """Whether a call says how often a program runs: not in a test, nor while it is traced."""
@@ -202,10 +210,13 @@ class CallGraph:
         return found
 
     def level(self, call: Call, caller: Hotness) -> Hotness:
-        """Return how often a call enters its callee; one that loops over steps is no step."""
+        """Return how often a call enters its callee; one that loops over steps is no step.
+
+        Nor is one that makes a model.
+        """
         level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
         callee = call.callee_path, call.callee
-        if callee in self.rounds or callee in self.runs:
+        if callee in self.rounds or callee in self.runs or self._makes_model(call.callee):
             level = min(level, Hotness.EPOCH)
         return min(level, Hotness.RARE) if callee in self.fallbacks else level
 
