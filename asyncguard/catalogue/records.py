@@ -307,6 +307,7 @@ class Language(NamedTuple):
 
     remainders: frozenset[str] = frozenset()  # functions, by their last name, that give a remainder
     warns: frozenset[str] = frozenset()  # functions and methods that warn
+    draws: frozenset[str] = frozenset()  # functions and methods that draw figures
     exits: frozenset[str] = frozenset()  # functions that end the program
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
     repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step

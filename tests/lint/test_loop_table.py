@@ -27,6 +27,7 @@ DECIDED = {
     "it names epochs": (LoopShape(names_epochs=True), Work.RUNS_MODEL),
     "it runs a model on what its round before made": (LoopShape(), Work.REPEATS),
     "it runs what runs a model in each of its steps": (LoopShape(), Work.CONTAINS_RUNS),
+    "it draws a figure each time": (LoopShape(), Work.DRAWS | Work.RUNS_MODEL),
     "it runs a model": (LoopShape(), Work.RUNS_MODEL),
     "it names steps, and works": (LoopShape(names_steps=True), Work.ENQUEUES),
 }

@@ -139,6 +139,17 @@ class Nesting:
             done = work if work & Work.TRAINS else work & ~Work.UPDATES
             self.work |= done | Work.RUNS_MODEL
 
+    def draws(self) -> None:
+        """Note that a figure is drawn, if that is done each time that the code around it is run."""
+        loop, depth = self.enclosing, len(self.loops)
+        asked = loop.asked if loop is not None else frozenset[str]()
+        if self.asked.shapes != asked or any(guard.depth >= depth for guard in self.guards):
+            return
+        if loop is not None:
+            loop.work |= Work.DRAWS
+        else:
+            self.work |= Work.DRAWS
+
     def goes_over_members(self) -> None:
         """Note that the innermost loop goes over parts of one step: its work is that step's."""
         record = self.loops[-1]
@@ -173,6 +184,8 @@ class Nesting:
         record = self.loops.pop()
         shape, work = record.shape, record.work
         self.note_batches(record)
+        if work & Work.DRAWS:
+            self.draws()
         if record.kind == Loop.NONE:
             if self.loops:
                 self.loops[-1].work |= work & Work.ENQUEUES

@@ -24,6 +24,7 @@ class LoopRecord:
     comprehension: bool = False
     transparent: bool = False  # what it does counts for the loop around it
     line: int = 0  # where it stands
+    asked: frozenset[str] = frozenset()  # the shapes of the conditions around it
     source: Reason | None = None  # why what it goes over is taken for a loader
 
     @property

@@ -32,6 +32,7 @@ class Work(enum.IntFlag):
     CONTAINS_GRADIENTS = 1024  # a loop over steps that asks for gradients, in each
     REPEATS = 2048  # runs a model on what the round before made
     CONTAINS_RUNS = 4096  # such a loop: a generation, a sampling, a search
+    DRAWS = 8192  # figures, for somebody to look at
 
     STEP = GRADIENTS | TRAINS | UPDATES
     LOOPS = CONTAINS_STEPS | CONTAINS_BATCHES | CONTAINS_GRADIENTS
@@ -111,6 +112,11 @@ def _generates_for_batches(shape: LoopShape, work: int) -> bool:
     return bool(shape.names_batches and runs)
 
 
+def _shows_samples(shape: LoopShape, work: int) -> bool:
+    """Whether it draws a figure each time; one that names steps draws each of a rollout."""
+    return bool(work & Work.DRAWS) and not shape.names_steps
+
+
 TABLE = (
     Row("it steps an environment", lambda shape, work: work & Work.STEPS_ENVIRONMENT, Loop.STEP),
     Row("it goes round once", lambda shape, work: shape.once, Loop.NONE),
@@ -129,6 +135,7 @@ TABLE = (
         lambda shape, work: work & Work.CONTAINS_RUNS,
         Loop.EPOCH,
     ),
+    Row("it draws a figure each time", _shows_samples, Loop.NONE),
     Row("it runs a model", lambda shape, work: work & Work.RUNS_MODEL, Loop.STEP),
     Row(
         "it names steps, and works",

@@ -82,6 +82,8 @@ def _as_asked(frame: Frame, node: cst.Call, made: Value) -> Value:
 def _called(frame: Frame, node: cst.Call) -> Value:
     func = _called_at_last(frame, node.func)
     if type(func) is cst.Attribute:
+        if func.attr.value in load().language.draws:
+            frame.nest.draws()
         path = dotted(func)
         stored = frame.lookup(path) if path else None
         if stored is None or stored.kind == UNKNOWN:

@@ -67,6 +67,7 @@ def while_(frame: Frame, node: cst.While) -> bool:
 
 
 def _loop(frame: Frame, record: LoopRecord, body: Callable[[], bool]) -> None:
+    record.asked = frame.nest.asked.shapes
     frame.loops.append(record)
     with frame.env.fork() as fork:
         if not frame.speculative:

@@ -64,7 +64,8 @@ class CallGraph:
         self.hooks.update(self._in_epochs({(h.path, h.function) for h in hooks if h.named}))
         for key in self._of_data():
             del self.hooks[key]
-        for key in self.fallbacks & self.hooks.keys():
+        self._seldom = self.fallbacks.union(*(facts.draws for facts in files))
+        for key in self._seldom & self.hooks.keys():
             self.hooks[key] = min(self.hooks[key], Hotness.RARE)
         self.runs = self._runs_of(files)
         self.hooked = {(hook.path, hook.function): hook for hook in hooks}
@@ -218,7 +219,7 @@ class CallGraph:
         callee = call.callee_path, call.callee
         if callee in self.rounds or callee in self.runs or self._makes_model(call.callee):
             level = min(level, Hotness.EPOCH)
-        return min(level, Hotness.RARE) if callee in self.fallbacks else level
+        return min(level, Hotness.RARE) if callee in self._seldom else level
 
     @cached_property
     def _callers(self) -> dict[FunctionId, tuple[list[Call], list[Call]]]:

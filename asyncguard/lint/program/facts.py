@@ -153,6 +153,7 @@ class FileFacts(NamedTuple):
     defined: tuple[Defined, ...] = ()
     rounds: frozenset[FunctionId] = frozenset()  # functions that loop over training steps
     runs: frozenset[FunctionId] = frozenset()  # and over steps that follow from each other
+    draws: frozenset[FunctionId] = frozenset()  # functions that draw a figure whenever called
     compiled: frozenset[FunctionId] = frozenset()  # functions that it hands to a compiler
     regions: frozenset[tuple[FunctionId, Region]] = frozenset()  # what it makes of functions
     decorated: frozenset[Decorated] = frozenset()
@@ -183,6 +184,7 @@ class FileFacts(NamedTuple):
             named=self.named + more.named,
             rounds=self.rounds | more.rounds,
             runs=self.runs | more.runs,
+            draws=self.draws | more.draws,
             compiled=self.compiled | more.compiled,
             regions=self.regions | more.regions,
             decorated=self.decorated | more.decorated,

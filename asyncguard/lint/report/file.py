@@ -193,6 +193,7 @@ def _tell(analysis: FileAnalysis, functions: list[FunctionInfo]) -> FileFacts:
         named=tuple(_named(analysis)),
         rounds=_with(Work.CONTAINS_TRAINING, analysis),
         runs=_with(Work.CONTAINS_RUNS, analysis),
+        draws=frozenset(_draws(analysis)),
         compiled=_compiled(analysis),
         regions=frozenset(_regions(analysis)),
         decorated=frozenset(_decorated(analysis)),
@@ -263,6 +264,12 @@ def _with(work: Work, analysis: FileAnalysis) -> frozenset[FunctionId]:
         and info.summary.work & work
         and analysis.entered(info) != Loop.STEP
     )
+
+
+def _draws(analysis: FileAnalysis) -> Iterator[FunctionId]:
+    """Yield the functions that draw a figure whenever they are called."""
+    known = (info for info in analysis.reported if info.summary is not None)
+    return ((analysis.path, i.qualname) for i in known if i.final.work & Work.DRAWS)
 
 
 def _decorated(analysis: FileAnalysis) -> Iterator[Decorated]:
