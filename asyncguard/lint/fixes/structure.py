@@ -23,7 +23,7 @@ _WRAPPERS = frozenset({
 
 
 class _Home(NamedTuple):
-    """The statement of the module, the scope and the innermost statement that nodes stand in."""
+    """The method or else the module's statement, the scope and the statement that nodes are in."""
 
     unit: Unit
     scope: Scope
@@ -150,11 +150,11 @@ class Structure:
             if _is_kind(node.__class__, SCOPES):
                 home = home._replace(scope=node)  # type: ignore[arg-type]
             for child in expressions(node):
-                own = (
-                    home._replace(statement=child)
-                    if _is_kind(child.__class__, STATEMENTS)
-                    else home
-                )
+                own = home
+                if _is_kind(child.__class__, STATEMENTS):
+                    is_method = type(child) is cst.FunctionDef and type(home.scope) is cst.ClassDef
+                    unit = self.unit.of(child) if is_method else home.unit
+                    own = home._replace(unit=unit, statement=child)
                 self._parents[id(child)] = node
                 self._outers[id(child)] = outer
                 self._homes[id(child)] = own
