@@ -22,7 +22,8 @@ _STATE = family("state.training")
 def fills_in(node: cst.If) -> bool:
     """Whether a branch makes what is kept for later: `if self.x is None: self.x = ...`.
 
-    Or `if key not in cache: cache[key] = ...`, or an optimizer's state: `if len(state) == 0:`.
+    Or `if key not in cache: cache[key] = ...`, or an optimizer's state: `if len(state) == 0:`,
+    `if not state: state["mean"] = ...`.
     Other questions about the same table, `or cache[key].size < n`, are asked to fill it as well.
     """
     parts = [*disjuncts(node.test)]
@@ -40,6 +41,8 @@ def _mentions(test: cst.BaseExpression, kept: cst.BaseExpression) -> bool:
 
 def _filled(test: cst.BaseExpression, body: cst.BaseSuite) -> cst.BaseExpression | None:
     """Return what a branch fills, which a test has found to be missing."""
+    if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
+        return test.expression if _stores_in(test.expression, body) else None
     if type(test) is not cst.Comparison:
         return None
     target = test.comparisons[0]
@@ -49,11 +52,16 @@ def _filled(test: cst.BaseExpression, body: cst.BaseSuite) -> cst.BaseExpression
         return counted if counted is not None and _STATE(dotted(counted)) else None
     if operator is cst.NotIn:
         kept = _without_keys(kept)
-        stores = (t.value for t in _targets(body) if type(t) is cst.Subscript)
-        return kept if any(store.deep_equals(kept) for store in stores) else None
+        return kept if _stores_in(kept, body) else None
     path = dotted(test.left) if operator is cst.Is else ""
     own = path.startswith("self.") and path in map(dotted, _targets(body))
     return test.left if own else None
+
+
+def _stores_in(table: cst.BaseExpression, body: cst.BaseSuite) -> bool:
+    """Whether a branch stores entries in a table: `state["mean"] = zeros_like(p)`."""
+    stores = (t.value for t in _targets(body) if type(t) is cst.Subscript)
+    return any(store.deep_equals(table) for store in stores)
 
 
 def _without_keys(table: cst.BaseExpression) -> cst.BaseExpression:

@@ -13,7 +13,17 @@ from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
 from asyncguard.lint.domain.definitions import FunctionInfo, function_of
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
-from asyncguard.lint.domain.values import DEVICE, FUNCTION, UNKNOWN, Role, Value, container, doubted
+from asyncguard.lint.domain.values import (
+    DEVICE,
+    FUNCTION,
+    HOST,
+    HOST_ARRAY,
+    UNKNOWN,
+    Role,
+    Value,
+    container,
+    doubted,
+)
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted
@@ -65,13 +75,26 @@ def note_act(frame: Frame) -> None:
         frame.nest.work |= Work.STEPS_ENVIRONMENT
 
 
-def note_acting(frame: Frame, target: cst.BaseExpression, call: cst.Call) -> None:
-    """`observation, reward, done, info = mdp.step(action)` steps an environment, of any name."""
+def note_acting(frame: Frame, target: cst.BaseExpression, call: cst.Call, value: Value) -> Value:
+    """`observation, reward, done, info = mdp.step(action)` steps an environment, of any name.
+
+    One that takes NumPy arrays or numbers gives such.
+    """
     method = call.func.attr.value if type(call.func) is cst.Attribute else ""
     gives = len(target.elements) if type(target) is cst.Tuple else 0
     if gives in _OF_ENVIRONMENTS and call.args and _STEPS(method):
         frame.nest.does(Work.RUNS_MODEL)
         note_act(frame)
+        if value.kind == UNKNOWN and _is_of_host(frame, call.args[0].value):
+            return container(None, (Value(HOST_ARRAY, "numpy"),) * gives)
+    return value
+
+
+def _is_of_host(frame: Frame, action: cst.BaseExpression) -> bool:
+    """Whether an action is a number, or a NumPy array."""
+    with frame.speculation():
+        given = evaluate(frame, action)
+    return given.kind == HOST or (given.kind == HOST_ARRAY and given.framework == "numpy")
 
 
 def _runs_many(frame: Frame, called: cst.BaseExpression) -> bool:

@@ -67,8 +67,11 @@ def call_model(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if isinstance(callee.ref, FunctionInfo):
         _note_launch(frame, node, callee.framework, arguments)
         return _call_compiled(frame, callee.ref, callee.framework)
-    role = Role.NONE if callee.kind == "criterion" else Role.MODEL_OUTPUT
-    return derived(callee, DEVICE, callee.framework, role)
+    if callee.kind != "criterion":
+        return derived(callee, DEVICE, callee.framework, Role.MODEL_OUTPUT)
+    on_host = any(_is_host_array(a.value) and a.value.role is not Role.BATCH for a in arguments)
+    there = any(a.value.kind == DEVICE for a in arguments)
+    return derived(callee, HOST_ARRAY if on_host and not there else DEVICE, callee.framework)
 
 
 METRIC = "metric"

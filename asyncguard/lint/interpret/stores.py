@@ -54,7 +54,7 @@ def assign(frame: Frame, node: cst.Assign) -> bool:
     value = evaluate(frame, node.value)
     if type(node.value) is cst.Call:
         value = trainings.note_update(frame, node, node.value, value)
-        trainings.note_acting(frame, node.targets[0].target, node.value)
+        value = trainings.note_acting(frame, node.targets[0].target, node.value, value)
     conditions.remember(frame, node.targets[0].target, node.value)
     for target in node.targets:
         if type(target.target) is cst.Subscript and _is_of(node.value, target.target):
