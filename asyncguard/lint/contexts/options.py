@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from asyncguard.lint.contexts.environment import is_unset, variables_of
 from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs
 from asyncguard.lint.names import family
 from asyncguard.lint.names.words import MAX_NAMES
@@ -97,6 +98,8 @@ _GRAPHS = {
 
 
 def _switches(test: cst.BaseExpression, holds: bool) -> frozenset[str]:
+    if holds and is_unset(test):
+        return variables_of(test)
     asked = test
     if type(test) is cst.Comparison and len(test.comparisons) == 1:
         bound = test.comparisons[0]

@@ -8,7 +8,7 @@ from typing import Any
 import libcst as cst
 
 from asyncguard.lint.contexts.options import asked_by
-from asyncguard.lint.modules.environment import is_unset, variables_of
+from asyncguard.lint.contexts.environment import is_unset, variables_of
 from asyncguard.lint.source.switches import Hanging, Switches, sums_of
 from asyncguard.lint.syntax.tree import expressions, key_of, text_of, walk_expressions
 
@@ -28,6 +28,9 @@ def switches(tree: cst.Module) -> Switches:
             said.update(_word(node))
         if id(node) not in asking:
             classes.note(node, kind)
+        if (kind is cst.Call or kind is cst.Comparison) and is_unset(node):
+            for what in (_OFF, _FALSE):
+                given[what].update(variables_of(node))
         if kind not in _GIVING:
             continue
         by = classes.making.get(id(node), "")
