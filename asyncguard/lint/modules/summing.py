@@ -10,13 +10,23 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import Site, Summary
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Provenance
-from asyncguard.lint.domain.values import HOST_VALUE, Value, container, settled
+from asyncguard.lint.domain.values import (
+    ARRAYS,
+    CONTAINER,
+    HOST_VALUE,
+    UNKNOWN,
+    Role,
+    Value,
+    container,
+    settled,
+    with_role,
+)
 from asyncguard.lint.domain.work import Work
 
 
 def summary_of(frame: Frame) -> Summary:
     """Return what callers need to know of the function that a frame ran."""
-    result = settled(_join_all(frame.returns))
+    result = settled(_join_all(_of_trees(frame)))
     if frame.yields:
         result = container(_join_all(frame.yields))._replace(ref=_stepping(frame))
     work = frame.nest.work
@@ -47,6 +57,25 @@ def _stepping(frame: Frame) -> Value | None:
         return None
     text = f"`{frame.function.qualname}` yields in each of its steps"
     return Value("loader", frameworks[0], frame.reason(Provenance.USAGE, text))
+
+
+def _of_trees(frame: Frame) -> Sequence[Value]:
+    """Return what a function returns; of one that calls itself for the parts of a tree, trees.
+
+    They hold what it makes of an array: `{k: to_host(v) for k, v in tree.items()}`.
+    """
+    leaves = [value for value in frame.returns if value.kind in ARRAYS]
+    if not leaves or all(edge.callee is not frame.function for edge in frame.edges):
+        return frame.returns
+    leaf = with_role(_join_all(leaves), Role.NONE)
+    return [_holding(leaf, v) if v.kind == CONTAINER else v for v in frame.returns]
+
+
+def _holding(leaf: Value, tree: Value) -> Value:
+    """Return a tree that holds such leaves where it holds more trees, or nothing is known of it."""
+    held = tree.element
+    open_ = held is not None and held.kind in (CONTAINER, UNKNOWN)
+    return tree._replace(element=leaf) if open_ else tree
 
 
 def _once(sites: Sequence[Site]) -> tuple[Site, ...]:
