@@ -5,14 +5,16 @@ What a framework hands a module's `forward` may be anything; `torch.cat([x, y])`
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.homes import host_of
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.reasons import Provenance
-from asyncguard.lint.domain.values import DEVICE, Value, confirmed
+from asyncguard.lint.domain.reasons import MEDIUM, Provenance
+from asyncguard.lint.domain.values import DEVICE, UNKNOWN, Place, Value, confirmed, device
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.syntax.tree import dotted, walk
 
@@ -26,8 +28,37 @@ def learn_from_symbol(frame: Frame, name: str, arguments: Arguments) -> None:
         for element in first.node.elements:
             if type(element) is cst.Element:
                 _learn(frame, element.value, f"`{name}` joins nothing else")
+        _learn_of_joined(frame, name, first.node.elements, first.value.items or ())
     elif type(first.node) is cst.Name and _is_unsure(first.value) and knowledge.takes.find(name):
         _learn(frame, first.node, f"`{name}` takes nothing else")
+
+
+def _learn_of_joined(
+    frame: Frame,
+    name: str,
+    elements: Sequence[cst.BaseElement],
+    values: tuple[Value, ...],
+) -> None:
+    """Learn that what is joined with a device value is on the device as well: `cat([x, y])`.
+
+    Of a parameter, its callers tell.
+    """
+    there = next((v for v in values if v.place is Place.DEVICE and v.confidence >= MEDIUM), None)
+    if there is None or there.params:
+        return
+    why = frame.reason(Provenance.USAGE, f"`{name}` joins it with a device value")
+    for element in elements:
+        path = dotted(_whole(element.value))
+        known = frame.env.get(path) if path not in frame.function.parameter_names else None
+        if known is not None and known.kind == UNKNOWN and "." not in path:
+            frame.note(path, device(there.framework, why))
+
+
+def _whole(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return what is cut or given axes as arrays alone are: `x` of `x[:, None]`."""
+    while type(node) is cst.Subscript and len(node.slice) > 1:
+        node = node.value
+    return node
 
 
 def learn_from_layer(frame: Frame, layer: Value, arguments: Arguments) -> None:
