@@ -54,6 +54,7 @@ from asyncguard.lint.interpret.moves import handed_paths, moved_dict, note_moved
 from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.placement import hand_default, names_host
 from asyncguard.lint.interpret.reads_of_calls import reads_of_call
+from asyncguard.lint.interpret.registries import note_registered
 from asyncguard.lint.interpret.ruling_out import handed_on, ruling_out
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
@@ -78,6 +79,8 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     moved = note_moved_by_call(frame, node, info, arguments, summary.moved)
     bound = bind_arguments(info, arguments, callee.element)
     passes(frame, info, bound)
+    for value in bound.values() if frame.parent is None else ():
+        note_registered(frame, info, value)
     learn_from_function(frame, info, arguments, bound)
     if edge is not None and summary.keeps:
         edge.gives = gives(frame, summary.keeps, bound)

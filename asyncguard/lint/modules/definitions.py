@@ -12,6 +12,7 @@ from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function
 from asyncguard.lint.domain.hints import note_hint
 from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Role, Value
 from asyncguard.lint.interpret import blocks, regions, types
+from asyncguard.lint.interpret.registries import note_registered
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.hooks import hook_of
 from asyncguard.lint.modules.mentions import mentions
@@ -102,6 +103,7 @@ class Definitions(Scope):
         decorator = blocks.evaluate_speculatively(frame, func)
         if decorator.kind == FUNCTION:
             info.decorators += (function_of(decorator),)
+            note_registered(frame, function_of(decorator), value, within=func is not node)
         name = blocks.name_of(decorator)
         last = name.rpartition(".")[2]
         _note_kind(info, last or dotted(func).rpartition(".")[2])
