@@ -49,7 +49,8 @@ def _of_inner(node: cst.CSTNode) -> frozenset[str]:
 def _kept(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
     """Yield what a function puts into lists and dicts that are none of its own, by their names."""
     nodes = [*walk(node)]
-    own = {n.target.value for n in nodes if type(n) is cst.AssignTarget and _is_name(n.target)}
+    targets = [node.target for node in nodes if type(node) is cst.AssignTarget]
+    own = {target.value for target in targets if type(target) is cst.Name}
     for each in nodes:
         found = _put(each)
         if found is not None and found[0] not in own:

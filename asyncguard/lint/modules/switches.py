@@ -7,8 +7,8 @@ from typing import Any
 
 import libcst as cst
 
-from asyncguard.lint.contexts.options import asked_by
 from asyncguard.lint.contexts.environment import is_unset, variables_of
+from asyncguard.lint.contexts.options import asked_by
 from asyncguard.lint.source.switches import Hanging, Switches, sums_of
 from asyncguard.lint.syntax.tree import expressions, key_of, text_of, walk_expressions
 
