@@ -211,10 +211,7 @@ class CallGraph:
         return found
 
     def level(self, call: Call, caller: Hotness) -> Hotness:
-        """Return how often a call enters its callee; one that loops over steps is no step.
-
-        Nor is one that makes a model.
-        """
+        """Return how often a call enters its callee: no step if that loops over steps."""
         level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
         callee = call.callee_path, call.callee
         if callee in self.rounds or callee in self.runs or self._makes_model(call.callee):
@@ -305,22 +302,14 @@ class CallGraph:
         Where a call is known by more, what it causes is told of it; but not elsewhere, by methods
         that read what one was handed before, and kept.
         """
-        if any(self._is_kept((path, method), index) for path, method, index in params.kept):
+        kept = (((path, method), index) for path, method, index in params.kept)
+        if any(calls.gives_there(self._callers, method, index, HOPS) for method, index in kept):
             return True
         _, guesses = self._callers.get(function, ([], []))
         return any(
             not params.on.isdisjoint(call.handed.unless_array - call.handed.on)
             and not params.is_ruled_out_by(call.handed)
             for call in guesses
-        )
-
-    def _is_kept(self, method: FunctionId, index: int, hops: int = HOPS) -> bool:
-        """Whether a call hands a device value, or what holds one, for a parameter that is kept."""
-        calls = self._callers.get(method, ([], []))[0]
-        given = [(call, own) for call in calls for own, theirs in call.gives if theirs == index]
-        return any(own < 0 for _, own in given) or any(
-            hops > 0 and self._is_kept((call.caller_path, call.caller), own, hops - 1)
-            for call, own in given
         )
 
     def known_of(self, path: str, function: str) -> Iterator[str]:

@@ -40,6 +40,24 @@ def by_passing(
                 yield found._replace(hot=_in_callee(call)) if own else found
 
 
+def gives_there(
+    callers: Mapping[FunctionId, tuple[list[Call], list[Call]]],
+    method: FunctionId,
+    index: int,
+    hops: int,
+) -> bool:
+    """Whether a call gives a device value, or a container of some, for a parameter that is kept.
+
+    Itself, or by what its own callers hand it, so many calls up at most.
+    """
+    known, _ = callers.get(method, ([], []))
+    given = [(call, own) for call in known for own, theirs in call.gives if theirs == index]
+    return any(own < 0 for _, own in given) or any(
+        hops > 0 and gives_there(callers, (call.caller_path, call.caller), own, hops - 1)
+        for call, own in given
+    )
+
+
 def _in_callee(call: NamedCall) -> Reason | None:
     """Return why the call of a parameter is repeated, where it stands in a loop of its function."""
     text = f"`{call.caller.rpartition('.')[2]}` calls in a loop what it is passed"
