@@ -50,7 +50,7 @@ from asyncguard.lint.run.settings import Settings
 from asyncguard.model import Confidence, Finding, Loop
 
 HERE = Path(__file__).parent
-POOL = HERE / "first_contact" / "pool.txt"
+POOLS = [HERE / "first_contact" / name for name in ("pool.txt", "pool_2.txt")]
 RESULTS = HERE / "results" / "first_contact.json"
 LABELS, PACKAGES = HERE / "accuracy" / "labels", HERE / "truth" / "packages.toml"
 SEED = 20261129
@@ -132,12 +132,14 @@ CASTS = frozenset(
 
 
 def order() -> list[str]:
-    """Return the repositories of the pool in the order in which the rounds take them."""
-    lines = POOL.read_text(encoding="utf-8").splitlines()
-    pool = [line for line in lines if line and not line.startswith("#")]
-    random.Random(SEED).shuffle(pool)
-    seen = known()
-    return [name for name in pool if _plain(name.rpartition("/")[2]) not in seen]
+    """Return the repositories in the order in which the rounds take them, a pool after the other."""
+    seen, names = known(), []
+    for path in POOLS:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        pool = [line for line in lines if line and not line.startswith("#")]
+        random.Random(SEED).shuffle(pool)
+        names += [name for name in pool if _plain(name.rpartition("/")[2]) not in seen]
+    return names
 
 
 def known() -> set[str]:
