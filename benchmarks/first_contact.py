@@ -132,7 +132,7 @@ CASTS = frozenset(
 
 
 def order() -> list[str]:
-    """Return the repositories in the order in which the rounds take them, a pool after the other."""
+    """Return the repositories in the order of the rounds, a pool after the other."""
     seen, names = known(), []
     for path in POOLS:
         lines = path.read_text(encoding="utf-8").splitlines()
