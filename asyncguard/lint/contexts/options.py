@@ -100,22 +100,23 @@ _GRAPHS = {
 def _switches(test: cst.BaseExpression, holds: bool) -> frozenset[str]:
     if holds and is_unset(test):
         return variables_of(test)
-    asked = test
     if type(test) is cst.Comparison and len(test.comparisons) == 1:
-        bound = test.comparisons[0]
-        number = bound.comparator
-        word = text_of(number)
-        if word and isinstance(bound.operator, cst.Equal if holds else cst.NotEqual):
-            return frozenset(f"{name}{IS}{word}" for name in _named(test.left))
-        if isinstance(bound.operator, cst.IsNot if holds else cst.Is) and "." in dotted(test.left):
-            return _named(test.left) if dotted(number) == "None" else frozenset()
-        zero = isinstance(number, (cst.Integer, cst.Float)) and not number.evaluated_value
-        if not zero or not isinstance(bound.operator, _ABOVE if holds else _AT):
-            return frozenset()
-        asked = test.left
-    elif not holds:
-        return frozenset(f"{NOT}{name}" for name in _named(asked))
-    return _named(asked)
+        return _compared(test.left, test.comparisons[0], holds)
+    names = _named(test)
+    return names if holds else frozenset(f"{NOT}{name}" for name in names)
+
+
+def _compared(left: cst.BaseExpression, bound: cst.ComparisonTarget, holds: bool) -> frozenset[str]:
+    """Return the options of a comparison: with a word, with None, with zero."""
+    number, operator = bound.comparator, bound.operator
+    word = text_of(number)
+    if word and isinstance(operator, cst.Equal if holds else cst.NotEqual):
+        return frozenset(f"{name}{IS}{word}" for name in _named(left))
+    if isinstance(operator, cst.IsNot if holds else cst.Is) and "." in dotted(left):
+        return _named(left) if dotted(number) == "None" else frozenset()
+    zero = isinstance(number, (cst.Integer, cst.Float)) and not number.evaluated_value
+    switched = zero and isinstance(operator, _ABOVE if holds else _AT)
+    return _named(left) if switched else frozenset()
 
 
 def _named(option: cst.BaseExpression) -> frozenset[str]:

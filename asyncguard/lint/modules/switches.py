@@ -91,21 +91,26 @@ def _given_by(node: cst.CSTNode, kind: type[Any]) -> Iterator[tuple[int, str, fr
 
     With those that this needs to be on: what the environment sets is another such option.
     """
-    always = frozenset[str]()
     declared = dict(_declared(node)) if type(node) is cst.Call else {}
     for name, value in (*declared.items(), *_GIVING[kind](node)):
-        off = any(map(_is_off, (value.body, value.orelse) if type(value) is cst.IfExp else [value]))
-        if off:
-            yield _FALSE, name, always
-            if name in declared or kind not in _CALLS:
-                yield _OFF, name, always
-        if type(value) is cst.Name and value.value == "True":
-            yield _TRUE, name, always
-        elif off or not _hands_on(name, value):
-            for needed in _needs(value):
-                yield _OTHER, name, needed
-            for variable in variables_of(value) if off else ():
-                yield from ((what, variable, always) for what in (_OFF, _FALSE))
+        default = _default_of(name, value) if type(value) is cst.Call else None
+        starts = name in declared or kind not in _CALLS
+        yield from _of_value(name, value if default is None else default, starts)
+
+
+def _of_value(name: str, value: Any, starts: bool) -> Iterator[tuple[int, str, frozenset[str]]]:
+    """Likewise of one option; `starts`: this is what it is at first."""
+    always = frozenset[str]()
+    ways = (value.body, value.orelse) if type(value) is cst.IfExp else (value,)
+    off = any(map(_is_off, ways))
+    if off:
+        unset = [name, *variables_of(value)]
+        yield from ((_FALSE, each, always) for each in unset)
+        yield from ((_OFF, each, always) for each in unset if starts or each != name)
+    if type(value) is cst.Name and value.value == "True":
+        yield _TRUE, name, always
+    elif off or not _hands_on(name, value):
+        yield from ((_OTHER, name, needed) for needed in _needs(value))
 
 
 def _needs(value: Any) -> Iterable[frozenset[str]]:
@@ -302,18 +307,32 @@ def _hands_on(name: str, value: cst.CSTNode) -> bool:
             return _last(value) == name
         case cst.BooleanOperation(left=left, right=right):
             return all(_hands_on(name, part) or _is_off(part) for part in (right, left))
-        case cst.Call(func=func, args=args) if not any(a.keyword or a.star for a in args):
-            return _hands_on_what_it_takes(name, func, [a.value for a in args])
+        case cst.Call(func=func, args=[given]) if type(func) is cst.Name and func.value in _TYPES:
+            return _hands_on(name, given.value)
+        case cst.Call():
+            return text_of(_looked_up(value)[0]) == name and _last(value.func) in _LOOKING
     return False
 
 
-def _hands_on_what_it_takes(name: str, func: cst.CSTNode, given: list[Any]) -> bool:
-    """Likewise for `getattr(args, name, None)`, `options.get(name, 0)` and `bool(name)`."""
-    called = _last(func)
-    if type(func) is cst.Name and called == "getattr" and len(given) > 1:
-        return text_of(given[1]) == name and all(map(_is_off, given[2:]))
-    if type(func) is cst.Attribute and called in ("get", "pop") and given:
-        return text_of(given[0]) == name and all(map(_is_off, given[1:]))
-    if type(func) is cst.Name and called in ("bool", "int", "float") and len(given) == 1:
-        return _hands_on(name, given[0])
-    return False
+_TYPES = frozenset({"bool", "int", "float"})
+_LOOKING = frozenset({"get", "pop", "getattr"})
+_MISSING = cst.Name("None")
+
+
+def _default_of(name: str, call: cst.Call) -> Any:
+    """Return what a call that looks an option up under its name gives where there is none.
+
+    `options.get(name, 0)`, `getattr(args, name, False)`, `self.setting(name, default=None)`; None
+    where the call says nothing of it.
+    """
+    asked, default = _looked_up(call)
+    return default if text_of(asked) == name else None
+
+
+def _looked_up(call: cst.Call) -> tuple[Any, Any]:
+    """Return what a call looks up, and the default it gives."""
+    given = [a.value for a in call.args if a.keyword is None and not a.star]
+    given = given[1:] if _last(call.func) == "getattr" else given
+    named = [a.value for a in call.args if a.keyword and a.keyword.value == "default"]
+    asked, *default = (*given[:2], *named) if given else (_MISSING,)
+    return asked, default[0] if default else None
