@@ -41,6 +41,7 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     INSTANCE,
+    INSTANCES,
     SYMBOL,
     UNKNOWN_VALUE,
     Value,
@@ -263,7 +264,7 @@ class _Speculation:
         self.frame.speculative = self.before
 
 
-_PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE})
+_PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE, INSTANCES})
 Expressions = Mapping[type[cst.CSTNode], Callable[[Frame, Any], Value]]
 Statements = Mapping[type[cst.CSTNode], Callable[[Frame, Any], bool]]
 
@@ -289,6 +290,7 @@ class Host(Module, Protocol):
     frameworks: tuple[str, ...]
     with_numpy: tuple[str, ...]
     types: dict[str, Value] | None
+    given: Mapping[tuple[str, int | str], frozenset[str]]
 
     @property
     def frame(self) -> Frame: ...

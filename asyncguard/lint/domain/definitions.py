@@ -23,7 +23,7 @@ from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.parameters import Parameter, parameters_of
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs, Region
-from asyncguard.lint.domain.values import UNKNOWN_VALUE, Role, Value
+from asyncguard.lint.domain.values import INSTANCE, INSTANCES, UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import docstring, dotted
@@ -137,6 +137,12 @@ def classes_of(value: Value) -> tuple[ClassInfo, ...]:
     if isinstance(value.ref, ClassInfo):
         return (value.ref,)
     return value.ref if type(value.ref) is tuple else ()
+
+
+def each_instance(value: Value) -> list[Value]:
+    """Return, of what may be of several checked classes, an instance of each."""
+    kind = INSTANCE if value.kind == INSTANCES else value.kind
+    return [value._replace(kind=kind, ref=cls) for cls in classes_of(value)]
 
 
 @dataclass(eq=False, slots=True)

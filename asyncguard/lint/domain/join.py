@@ -225,7 +225,7 @@ def _common_classes(left: Value, right: Value) -> tuple[ClassInfo, ...] | None:
     Of many classes, of two of one name, or of one that is out of sight, a call may reach any.
     """
     one, other = classes_of(left), classes_of(right)
-    if left.kind == INSTANCES or not (one and other):
+    if not (one and other):
         return None
     every = {*one, *other}
     places = {cls.place: cls for cls in every}

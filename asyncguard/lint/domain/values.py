@@ -201,8 +201,9 @@ def derived(source: Value, kind: str, framework: str, role: Role = Role.NONE) ->
 
 
 def settled(value: Value) -> Value:
-    """Return a joined value as it is used: one of several classes' instances is unknown."""
-    return value if value.kind != INSTANCES else Value(params=value.params)
+    """Return a joined value as it is used: an instance of one of many classes is unknown."""
+    unknown = value.kind == INSTANCES and value.ref is None
+    return Value(params=value.params) if unknown else value
 
 
 DEPTH = 4  # of containers within each other, of which the innermost is known

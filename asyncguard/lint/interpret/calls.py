@@ -18,7 +18,7 @@ from asyncguard.lint.domain.definitions import (
     ClassInfo,
     FunctionInfo,
     class_of,
-    classes_of,
+    each_instance,
     function_of,
 )
 from asyncguard.lint.domain.dependence import Dependence
@@ -182,8 +182,8 @@ def dispatch_call(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     if callee.kind == SYMBOL:
         return _call_symbols(frame, node, callee, arguments)
     if type(callee.ref) is tuple:
-        each = [callee._replace(ref=cls) for cls in classes_of(callee)]
-        return functools.reduce(join, [dispatch_call(frame, node, o, arguments) for o in each])
+        results = [dispatch_call(frame, node, o, arguments) for o in each_instance(callee)]
+        return functools.reduce(join, results)
     if _is_function(callee):
         return _call_functions(frame, node, callee, arguments)
     if callee.kind == CLASS:

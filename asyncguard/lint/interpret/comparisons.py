@@ -15,6 +15,7 @@ from asyncguard.lint.domain.values import (
     FUNCTION,
     HOST_VALUE,
     INSTANCE,
+    INSTANCES,
     MODEL,
     SYMBOL,
     UNKNOWN,
@@ -54,7 +55,7 @@ def _describes(node: cst.BaseExpression) -> bool:
 
 
 _ORDERS = frozenset({cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual})
-_NO_ARRAYS = frozenset({CLASS, FUNCTION, INSTANCE, MODEL})
+_NO_ARRAYS = frozenset({CLASS, FUNCTION, INSTANCE, INSTANCES, MODEL})
 
 
 def _is_member(frame: Frame, value: Value) -> bool:

@@ -10,7 +10,7 @@ from asyncguard.lint.contexts.effects import note_call
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.homes import host_of
 from asyncguard.lint.contexts.priors import prior_for
-from asyncguard.lint.domain.definitions import ClassInfo, class_of
+from asyncguard.lint.domain.definitions import ClassInfo, class_of, each_instance
 from asyncguard.lint.domain.join import join, symbols
 from asyncguard.lint.domain.reasons import MEDIUM, NAMED, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -193,16 +193,15 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return _array_attribute(frame, owner, attr)
     if isinstance(owner.ref, ClassInfo):
         return _class_attribute(frame, owner, attr)
-    if owner.kind == UNKNOWN and attr in _OF_ARRAYS:
-        return HOST_VALUE
-    if owner.kind == UNKNOWN and owner.params:
-        return _argument_attribute(frame, owner, attr)
+    if type(owner.ref) is tuple:
+        each = [attribute_of(frame, one, attr) for one in each_instance(owner)]
+        return functools.reduce(join, each)
+    if owner.kind == UNKNOWN:
+        return _unknown_attribute(frame, owner, attr)
     if owner.kind == CONTAINER and (known := owner.fields.get(attr)) is not None:
         return known
     if kind := knowledge.part(owner.framework, owner.kind, attr):
         return Value(kind, owner.framework, _by_attribute(frame, attr))
-    if owner.kind == UNKNOWN and (found := knowledge.by_attribute(attr, frame.analysis.frameworks)):
-        return Value(*found, _by_attribute(frame, attr))
     return UNKNOWN_VALUE
 
 
@@ -240,15 +239,16 @@ def _array_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     return HOST_VALUE
 
 
-def _argument_attribute(frame: Frame, owner: Value, attr: str) -> Value:
-    """Return an attribute of an argument of unknown kind."""
+def _unknown_attribute(frame: Frame, owner: Value, attr: str) -> Value:
+    """Return an attribute of something of unknown kind, an argument mostly."""
     knowledge, frameworks = frame.analysis.knowledge, frame.analysis.frameworks
-    tables = (knowledge.attributes, knowledge.methods)
-    if any(table[framework].get(attr) == HOST for table in tables for framework in frameworks):
+    tables = (knowledge.attributes, knowledge.methods) if owner.params else ()
+    plain = any(table[framework].get(attr) == HOST for table in tables for framework in frameworks)
+    if plain or attr in _OF_ARRAYS:
         return HOST_VALUE
     if found := knowledge.by_attribute(attr, frameworks):
         return Value(*found, _by_attribute(frame, attr), params=owner.params)
-    return Value(role=Role.PART_OF_ARGUMENT, params=owner.params)
+    return Value(role=Role.PART_OF_ARGUMENT, params=owner.params) if owner.params else UNKNOWN_VALUE
 
 
 def _by_attribute(frame: Frame, attr: str) -> Reason:
@@ -262,19 +262,12 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
     cls = class_of(owner)
     for base in cls.family():
         known = base.module.attribute(base, attr)
+        if known is not None and known is base.own.get(attr) and known.kind == FUNCTION:
+            return known._replace(items=(owner, *(known.items or ())))  # it becomes a method
         if known is not None:
             return without_older(frame, settled(known))
         if attr in base.annotations:
-            with frame.speculation():
-                declared = type_value(host_of(base).frame, base.annotations[attr])
-            if declared.kind == UNKNOWN:
-                declared = base.defaults.get(attr, declared)
-            pure = frame.analysis.knowledge.functional_of((declared.framework,))
-            if pure and declared.kind == DEVICE:
-                declared = doubted(declared, Doubt.MAY_HOLD)
-            if _is_held(frame, base, declared):
-                declared = with_role(declared, Role.UNPLACED)
-            base.attributes[attr] = declared
+            base.attributes[attr] = declared = _declared_attribute(frame, base, attr)
             return declared
     method = cls.lookup(attr)
     if method is not None:
@@ -283,6 +276,18 @@ def _class_attribute(frame: Frame, owner: Value, attr: str) -> Value:
             return frame.analysis.summary_for(method).result
         return Value(FUNCTION, ref=method, element=owner)
     return UNKNOWN_VALUE
+
+
+def _declared_attribute(frame: Frame, cls: ClassInfo, attr: str) -> Value:
+    """Return what the body of a class declares an attribute of its instances to be."""
+    with frame.speculation():
+        declared = type_value(host_of(cls).frame, cls.annotations[attr])
+    if declared.kind == UNKNOWN:
+        declared = cls.defaults.get(attr, declared)
+    pure = frame.analysis.knowledge.functional_of((declared.framework,))
+    if pure and declared.kind == DEVICE:
+        declared = doubted(declared, Doubt.MAY_HOLD)
+    return with_role(declared, Role.UNPLACED) if _is_held(frame, cls, declared) else declared
 
 
 def _is_held(frame: Frame, cls: ClassInfo, declared: Value) -> bool:

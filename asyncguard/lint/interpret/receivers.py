@@ -9,7 +9,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.arguments import Arguments
-from asyncguard.lint.domain.definitions import FunctionInfo, classes_of
+from asyncguard.lint.domain.definitions import FunctionInfo, class_of, each_instance
 from asyncguard.lint.domain.reasons import MEDIUM, Provenance
 from asyncguard.lint.domain.values import (
     CALLABLE,
@@ -42,8 +42,8 @@ class Receiver(NamedTuple):
 def each_of(owner: Value, method: str) -> list[Value]:
     """Return an instance of each class that `owner` may be of, by whose method a call may run."""
     own: dict[FunctionInfo | None, Value] = {}
-    for cls in classes_of(owner):
-        own.setdefault(cls.lookup(method), owner._replace(ref=cls))
+    for one in each_instance(owner):
+        own.setdefault(class_of(one).lookup(method), one)
     return list(own.values())
 
 

@@ -14,6 +14,7 @@ from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOW
 from asyncguard.lint.interpret import blocks, regions, types
 from asyncguard.lint.interpret.registries import note_registered
 from asyncguard.lint.knowledge import Knowledge
+from asyncguard.lint.modules.given import given
 from asyncguard.lint.modules.hooks import hook_of
 from asyncguard.lint.modules.mentions import mentions
 from asyncguard.lint.modules.outline import Outline, last_name, outer_functions
@@ -48,6 +49,7 @@ class Definitions(Scope):
         )
         self.options = switches(unit.tree)
         self.mentions = mentions(unit.tree)
+        self.given = given(unit.tree)
         self.outline = outline
         self.unit: Unit | None = unit  # while it has its trees
         outer = (id(node) for node, _ in outer_functions(unit.tree))
@@ -147,9 +149,13 @@ class Definitions(Scope):
             blocks.execute(inner, statement)
             self._dataclass_field(cls, statement)
         for key, value in inner.env.items():
-            if value.kind not in (FUNCTION, UNKNOWN) and "." not in key:
+            if value.kind == UNKNOWN or "." in key:
+                continue
+            if value.kind != FUNCTION:
                 declared = key in cls.annotations and value.role is not Role.LITERAL
                 (cls.defaults if declared else cls.own).setdefault(key, value)
+            elif function_of(value).cls is None:
+                cls.own.setdefault(key, value)  # a function that stands elsewhere: `run = run_all`
         frame.sites.extend(inner.sites)
         frame.bind(name, Value(CLASS, ref=cls))
 

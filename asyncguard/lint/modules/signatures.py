@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, Host, evaluate
 from asyncguard.lint.contexts.priors import prior_for
-from asyncguard.lint.domain.definitions import FunctionInfo
+from asyncguard.lint.domain.definitions import FunctionInfo, class_of
 from asyncguard.lint.domain.dependence import on_parameter
+from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.parameters import Parameter
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -27,8 +30,10 @@ from asyncguard.lint.domain.values import (
     doubted,
     from_params,
     of_argument,
+    settled,
 )
 from asyncguard.lint.interpret import types
+from asyncguard.lint.modules.given import EACH, MOVED
 from asyncguard.lint.modules.runtimes import is_for_another_device
 from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
@@ -97,7 +102,34 @@ def _declared(frame: Frame, parameter: Parameter) -> Value:
             return HOST_VALUE
         if value.kind in _TOOLS:
             return value
-    return _documented(outer, frame.function, parameter.name)
+    documented = _documented(outer, frame.function, parameter.name)
+    return documented if documented.kind != UNKNOWN else _given(frame, parameter.name)
+
+
+def _given(frame: Frame, name: str) -> Value:
+    """Return what all calls in the file hand a function or the maker of a class for a parameter."""
+    info, host = frame.function, frame.analysis
+    makes = info.cls is not None and info.name == "__init__"
+    callee = info.cls.qualname if makes and info.cls is not None else info.qualname
+    index = info.parameter_names.index(name) - makes
+    told = host.given.get((callee, name), frozenset()) | host.given.get(
+        (callee, index), frozenset()
+    )
+    values = [_handed(frame, each, name) for each in sorted(told)]
+    return settled(functools.reduce(join, values)) if values else UNKNOWN_VALUE
+
+
+def _handed(frame: Frame, told: str, name: str) -> Value:
+    """Return one of the things that are handed; what was moved and is called, is a model."""
+    info, host = frame.function, frame.analysis
+    if told == MOVED:
+        called = info.cls is not None and {f"self.{name}", f"self._{name}"} & info.cls.called
+        return Value(MODEL, host.frameworks[0]) if called else UNKNOWN_VALUE
+    made = host.frame.lookup(told.removeprefix(EACH))
+    if made is None or made.kind != CLASS:
+        return UNKNOWN_VALUE
+    value = types.instance_of(class_of(made))
+    return container(value) if told.startswith(EACH) else value
 
 
 def _annotated(outer: Frame, parameter: Parameter) -> Value | None:
