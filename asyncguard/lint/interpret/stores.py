@@ -11,6 +11,7 @@ from asyncguard.lint.contexts import conditions, trainings
 from asyncguard.lint.contexts.frame import Frame, Statements, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
 from asyncguard.lint.contexts.passing import keeps
+from asyncguard.lint.domain.definitions import ClassInfo
 from asyncguard.lint.domain.entries import Entries
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import Doubt
@@ -77,13 +78,16 @@ def _is_of(node: cst.BaseExpression, owner: cst.Subscript) -> bool:
 
 
 def annotated(frame: Frame, node: cst.AnnAssign) -> bool:
-    """`a: T = value`: what the value says, else what the annotation says."""
+    """`a: T = value`: what the value says, else what the annotation says.
+
+    A class of the project is said to be what would be taken for a plain array.
+    """
     if node.value is None:
         return True
     value = evaluate(frame, node.value)
-    if value.kind == UNKNOWN:
+    if value.kind in (UNKNOWN, DEVICE) and value.ref is None:
         declared = type_value(frame, node.annotation.annotation)
-        if declared.kind != UNKNOWN:
+        if isinstance(declared.ref, ClassInfo) or value.kind == UNKNOWN != declared.kind:
             value = declared._replace(params=value.params)
     conditions.remember(frame, node.target, node.value)
     store(frame, node.target, value)

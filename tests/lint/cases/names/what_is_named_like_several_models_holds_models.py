@@ -25,7 +25,7 @@ def search(model_ensemble, functions, state, nb_steps):
     return words
 
 
-def other(functions, state, nb_steps):
-    for _ in range(nb_steps):
+def other(functions, state, count):
+    for _ in range(count):
         state, words = called(functions, state)
     return words
