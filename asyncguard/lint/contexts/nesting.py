@@ -164,6 +164,8 @@ class Nesting:
         loop = self.enclosing
         if loop is not None and besides is not None:
             loop.work |= Work.ENQUEUES | besides
+        elif besides is not None:
+            self.work |= Work.ENQUEUES
 
     def contains(self, work: Work) -> None:
         """Note what loops the innermost loop contains, in each of its rounds."""

@@ -11,13 +11,14 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.iteration import unpacked
-from asyncguard.lint.domain.definitions import FunctionInfo, function_of
+from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance
 from asyncguard.lint.domain.values import (
     DEVICE,
     FUNCTION,
     HOST,
     HOST_ARRAY,
+    MODEL,
     UNKNOWN,
     Role,
     Value,
@@ -30,7 +31,7 @@ from asyncguard.lint.syntax.tree import dotted
 
 _TRAINED = family("state.training")
 _TRAINS = family("function.trains")
-_STEPS = family("function.steps")
+_EPOCH, _STEPS = family("counter.epoch"), family("function.steps")
 _OF_ENVIRONMENTS = (4, 5)  # what a step gives: observation, reward, whether it ended, and more
 
 
@@ -98,11 +99,17 @@ def _is_of_host(frame: Frame, action: cst.BaseExpression) -> bool:
 
 
 def _runs_many(frame: Frame, called: cst.BaseExpression) -> bool:
-    """Whether what is called loops over steps in sight: what it returns is the last state."""
+    """Whether what is called loops over steps: what it returns is the last state."""
     callee = _in_sight(frame, called)
-    return callee is not None and bool(
-        frame.analysis.summary_for(callee).work & Work.CONTAINS_STEPS
-    )
+    if callee is None:
+        return False
+    loops = bool(frame.analysis.summary_for(callee).work & Work.CONTAINS_STEPS)
+    return loops or is_compiled_epoch(callee)
+
+
+def is_compiled_epoch(info: FunctionInfo) -> bool:
+    """Whether a function runs all steps of an epoch on the device, by `scan`, as its name tells."""
+    return info.compiled and _EPOCH(info.name)
 
 
 def _carried(frame: Frame, target: cst.BaseExpression, call: cst.Call) -> _Carried:
@@ -183,5 +190,5 @@ def _in_sight(frame: Frame, called: cst.BaseExpression) -> FunctionInfo | None:
     """Return the function that is called, if it has a body here that no subclass replaces."""
     with frame.speculation():
         callee = evaluate(frame, called)
-    info = function_of(callee) if callee.kind == FUNCTION else None
-    return info if info is not None and not frame.analysis.is_abstract(info) else None
+    info = callee.ref if callee.kind in (FUNCTION, MODEL) else None
+    return info if isinstance(info, FunctionInfo) and not frame.analysis.is_abstract(info) else None

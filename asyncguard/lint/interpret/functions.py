@@ -203,6 +203,8 @@ def _note_work(frame: Frame, summary: Summary) -> None:
         return
     if summary.work & Work.RUNS_MODEL:
         frame.nest.does(summary.work & Work.OF_CALLER)
+    elif summary.work & Work.ENQUEUES:
+        frame.nest.enqueues(Work.NONE)
     frame.nest.contains(summary.work & Work.LOOPS)
     frame.nest.loops_over(summary.work & Work.CONTAINS_TRAINING)
     if summary.work & Work.STEPS_ENVIRONMENT:

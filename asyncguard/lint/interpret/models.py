@@ -10,7 +10,7 @@ from asyncguard.lint.contexts.effects import note_call_by_name, note_event, note
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.contexts.priors import prior_for
-from asyncguard.lint.contexts.trainings import note_act
+from asyncguard.lint.contexts.trainings import is_compiled_epoch, note_act
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, class_of
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance
@@ -151,7 +151,9 @@ def _is_host_array(value: Value) -> bool:
 
 def _call_compiled(frame: Frame, info: FunctionInfo, framework: str) -> Value:
     """Call a compiled function."""
-    if frame.analysis.summary_for(info).work & Work.GRADIENTS:
+    if is_compiled_epoch(info):
+        frame.nest.contains(Work.CONTAINS_STEPS | Work.CONTAINS_TRAINING)
+    elif frame.analysis.summary_for(info).work & Work.GRADIENTS:
         frame.nest.does(Work.STEP)
     elif frame.loops and frame.loops[-1].shape.names_steps:
         frame.loops[-1].draws(LOW)  # one step is compiled
