@@ -15,7 +15,7 @@ from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.names import family
 from asyncguard.lint.program import calls
 from asyncguard.lint.program.definitions import classes_above, definitions
-from asyncguard.lint.program.facts import Call, FileFacts, FunctionId
+from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, Hook
 from asyncguard.lint.program.levels import level_of
 from asyncguard.lint.program.reach import Reach, module_name
 from asyncguard.lint.source.switches import NO_SWITCHES, Switches, settled, sum_of
@@ -37,39 +37,40 @@ class CallGraph:
         programs = [each.options for each in files if not _TESTS(each.path)]
         self.off = settled((*programs, configured), calls.asked(files))
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
-        above = classes_above(files)
-        self._above = above
+        self._above = above = classes_above(files)
         signatures = {
             (each.path, qualname): signature
             for each in files
             for _, qualname, signature in each.defined
         }
-        seen = (*calls.of_sources(facts), *calls.by_passing(files, signatures))
-        seen = (*seen, *calls.wrapped(facts))
+        passing = calls.by_passing(files, signatures)
+        seen = (*calls.of_sources(facts), *passing, *calls.wrapped(facts))
         guesses = [*calls.by_name(files, definitions(files, above), signatures)]
         self.calls = list(filter(self._runs, {*map(self._decided, seen)}))
         self.guesses = list(filter(self._runs, map(self._decided, guesses)))
         self.rounds = frozenset[FunctionId]().union(*(facts.rounds for facts in files))
         ways = (call for call in (*seen, *guesses) if not _tests(call))
         hooks = [hook for facts in files for hook in facts.hooks]
-        entered = {(hook.path, hook.function) for hook in hooks}  # by others too
-        closed = calls.of_options_alone(ways, self.off) - entered
+        self.hooked = {(hook.path, hook.function): hook for hook in hooks}
+        closed = calls.of_options_alone(ways, self.off) - self.hooked.keys()  # others enter these
         self.fallbacks = closed.union(*(facts.fallbacks for facts in files))
-        self.hooks = {
-            (hook.path, hook.function): OF_LOOP[hook.loop]
-            for hook in hooks
-            if not self.is_aside(hook.function)
-        }
+        self._seldom = self.fallbacks.union(*(facts.draws for facts in files))
+        self.hooks: dict[FunctionId, Hotness] = {}
+        self._enter(hooks, signatures)
+        self.runs = self._runs_of(files)
+        self.entered = self._entries()
+
+    def _enter(self, hooks: Iterable[Hook], signatures: Mapping[FunctionId, Signature]) -> None:
+        """Fill in how often what a framework enters runs."""
+        for hook in hooks:
+            if not self.is_aside(hook.function):
+                self.hooks[hook.path, hook.function] = OF_LOOP[hook.loop]
         self.hooks.update(self._between_epochs(signatures))
         self.hooks.update(self._in_epochs({(h.path, h.function) for h in hooks if h.named}))
         for key in self._of_data():
             del self.hooks[key]
-        self._seldom = self.fallbacks.union(*(facts.draws for facts in files))
         for key in self._seldom & self.hooks.keys():
             self.hooks[key] = min(self.hooks[key], Hotness.RARE)
-        self.runs = self._runs_of(files)
-        self.hooked = {(hook.path, hook.function): hook for hook in hooks}
-        self.entered = self._entries()
 
     def _decided(self, call: Call) -> Call:
         """Return a call as one that an option which is off makes rare, if it hangs on any."""
@@ -333,11 +334,11 @@ class CallGraph:
         if known:
             level = max(self.level(call, self.entered_by(call)) for call in known)
             yield f"called.{level.name.lower()}"
-        if (path, function) in self._trained:
+        if (path, function) in self.trained:
             yield "reached.by_training"
 
     @cached_property
-    def _trained(self) -> set[FunctionId]:
+    def trained(self) -> set[FunctionId]:
         """The functions that are training steps, and what these call."""
         start = {k for k, h in self.hooked.items() if h.by == "trains" and h.loop is Loop.STEP}
         for call in (*self.calls, *self.guesses):

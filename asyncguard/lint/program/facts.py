@@ -53,6 +53,7 @@ class Candidate(NamedTuple):
     if_handed: bool = False  # it waits only where a call hands a device value for `params`
     graphs: Graphs = NO_GRAPHS  # that it is part of, as far as its function tells
     how: str = ""  # the statement or builtin that asks: "assert", "max"
+    measures: bool = False  # it waits for a timer, which is worth a word in a training alone
 
     @property
     def home(self) -> FunctionId:

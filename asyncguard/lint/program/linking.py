@@ -60,6 +60,8 @@ def _is_met(candidate: Candidate, network: CallGraph) -> bool:
     called = candidate.function, candidate.params
     if not network.is_caused(*called):
         return False
+    if candidate.measures and candidate.function not in network.trained:
+        return False
     return not candidate.if_handed or network.is_handed(*called)
 
 

@@ -132,6 +132,7 @@ def _of(report: Report, finding: Finding, by: Via | None) -> Candidate:
         report.if_handed and (by is None or bool(report.params.kept)),
         report.context.graphs,
         report.how,
+        report.measures,
     )
 
 

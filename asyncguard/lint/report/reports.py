@@ -73,6 +73,7 @@ class Report:
     evidence: tuple[str, ...] = ()
     if_handed: bool = False  # only where a call hands a device value
     how: str = ""  # what asks for the value, as `Site.how`
+    measures: bool = False  # it waits for a timer, which is worth a word in a training alone
 
 
 def report_site(site: Site, code: str, message: str) -> Report:
