@@ -153,3 +153,14 @@ def test_a_package_with_one_program_is_made_for_its_users(tmp_path: Path) -> Non
     found = project(tmp_path, files)
     assert found["package/part0.py:Loss"] == "users"
     assert found["package/part8.py:Loss"] == "program"
+
+
+def test_a_file_that_runs_nothing_is_a_part_of_something_where_all_stand_alone(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "losses.py": losses("Loss"),
+        "run.py": losses("Loss") + "\nif __name__ == '__main__':\n    Loss()\n",
+    }
+    found = project(tmp_path, files)
+    assert found == {"losses.py:Loss": "unknown", "run.py:Loss": "program"}

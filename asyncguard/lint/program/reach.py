@@ -47,7 +47,7 @@ class Reach:
         definition = path, function.partition(".")[0]
         if (how := self._reached.get(definition)) is not None:
             return how
-        if not self._used:
+        if not self._used or path in self._parts:
             return "unknown"  # nothing runs anything here: it is a part of something
         if path in self._used:
             return "beside"
@@ -73,15 +73,29 @@ class Reach:
             part[:1] == "_" != part[1:2] for part in (*parts[-2:], name)
         )
 
+    def _starts(self, path: str) -> bool:
+        return _MAIN in _words(self._mentions[path], "")
+
+    @cached_property
+    def _imported(self) -> set[str]:
+        return {path for one in self._mentions for path in self._imports(one)}
+
+    @cached_property
+    def _parts(self) -> set[str]:
+        """Of files that all stand alone: those that run nothing, but for what decorators call."""
+        if self._imported:
+            return set()
+        own = {path: _words(told, "") for path, told in self._mentions.items()}
+        return {p for p in own if not self._starts(p) and not self._those(p, own[p])}
+
     @cached_property
     def _reached(self) -> dict[Definition, str]:
         """The definitions that something reaches, by the first of these that does."""
         found: dict[Definition, str] = {}
         roots: dict[str, list[Definition]] = {"program": [], "aside": [], "tests": []}
-        imported = {path for one in self._mentions for path in self._imports(one)}
         for path, told in self._mentions.items():
-            own = _words(told, "")
-            if _MAIN in own or (path not in imported and not self._is_packaged(path)):
+            outer = path not in self._imported and not self._is_packaged(path)
+            if path not in self._parts and (outer or self._starts(path)):
                 kind = "tests" if _TESTS(path) else "aside" if _ASIDE(path) else "program"
                 started = told.by if kind == "tests" else [""]  # which run by their names
                 roots[kind] += ((path, name) for name in started)
