@@ -167,10 +167,13 @@ def compiled_result(frame: Frame, info: FunctionInfo, framework: str) -> Value:
 
 def _on_device(result: Value, framework: str) -> Value:
     if result.kind == CONTAINER:
-        element = _on_device(result.element, framework) if result.element else result.element
         items = result.items and tuple(_on_device(item, framework) for item in result.items)
         fields = result.fields.mapped(lambda value: _on_device(value, framework))
-        return Value(CONTAINER, element=element, items=items, fields=fields)
+        if any(value.kind == CONTAINER for _, value in fields):
+            return Value(CONTAINER, items=items, fields=fields)
+        # By any key: others than those in sight may be handed on, `dict(metrics, loss=loss)`.
+        element = None if items else _on_device(result.element or UNKNOWN_VALUE, framework)
+        return Value(CONTAINER, element=element, items=items)
     plain = result.kind == DEVICE and result.role != Role.MODEL_OUTPUT
     return Value(DEVICE, framework, role=Role.NONE if plain else Role.MODEL_OUTPUT)
 
