@@ -13,7 +13,7 @@ from asyncguard.model import Loop
 SHAPES = st.builds(
     LoopShape,
     st.integers(-1, 3),
-    *[st.booleans()] * 7,
+    *[st.booleans()] * 8,
 )
 WORKS = st.integers(0, max(Work) * 2 - 1)
 # A loop that each row decides, and that no row before it does.
@@ -30,6 +30,7 @@ DECIDED = {
     "it draws a figure each time": (LoopShape(), Work.DRAWS | Work.RUNS_MODEL),
     "it runs a model": (LoopShape(), Work.RUNS_MODEL),
     "it names steps, and works": (LoopShape(names_steps=True), Work.ENQUEUES),
+    "it works on the device until a condition holds": (LoopShape(until=True), Work.ENQUEUES),
 }
 
 

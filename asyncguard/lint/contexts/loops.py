@@ -270,5 +270,6 @@ def while_record(frame: Frame, node: cst.While) -> LoopRecord:
         shape=LoopShape(
             names_epochs=bool(names) and all(map(_EPOCH, names)),
             names_steps=any(map(_STEP, names)),
+            until=bool(names - {"True"}),
         ),
     )

@@ -66,6 +66,7 @@ class LoopShape(NamedTuple):
     counts: bool = False  # it goes over a range of numbers
     periodic: bool = False  # it does something every n-th time
     once: bool = False  # it goes round once or so, or as often as someone types
+    until: bool = False  # it goes round while a condition holds
 
     def over_steps(self, work: int) -> bool:
         """Whether it is plainly the training or inference loop."""
@@ -140,6 +141,11 @@ TABLE = (
     Row(
         "it names steps, and works",
         lambda shape, work: shape.names_steps and (work & Work.ENQUEUES or shape.periodic),
+        Loop.STEP,
+    ),
+    Row(
+        "it works on the device until a condition holds",
+        lambda shape, work: shape.until and work & Work.ENQUEUES,
         Loop.STEP,
     ),
 )
