@@ -255,6 +255,7 @@ class Framework(NamedTuple):
     graph: Graph | None = None  # None: values of this framework keep no graph
     memory: HostMemory | None = None  # None: no copy of this framework's is asynchronous by a flag
     tree_maps: tuple[str, ...] = ()  # functions that call their first argument with each leaf
+    operators: tuple[str, ...] = ()  # namespaces of functions that programs register by their names
     passes: tuple[str, ...] = ()  # methods of a context that give back what they are given
     registers: tuple[str, ...] = ()  # methods of a model and functions that make parts of one
     region: tuple[Region, ...] = ()  # the ways in which code becomes a graph

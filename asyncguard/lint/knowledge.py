@@ -112,6 +112,8 @@ class Knowledge:
         self.passes = {f.name: frozenset(f.passes) for f in frameworks}
         self.registers = {f.name: frozenset(f.registers) for f in frameworks}
         self.tree_maps = _all_names(frameworks, lambda f: f.tree_maps)
+        operators = _all_names(frameworks, lambda f: f.operators)
+        self.operators = tuple(f"{name}." for name in sorted(operators))
         self.whole = _all_names(frameworks, lambda f: f.whole)
         self.joins = _all_names(frameworks, lambda f: f.joins)
         self.takes = _patterns(frameworks, lambda f: {"device": f.takes})

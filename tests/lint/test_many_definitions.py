@@ -82,3 +82,29 @@ def test_a_name_reaches_many_definitions_if_they_are_of_one_family(
     lines = found(tmp_path, {"base.py": BASE, "run.py": RUN, **overrides})
     expected = {("base.py", 4), *((name, 5) for name in overrides)} if reached else set()
     assert set(lines) == expected
+
+
+def test_however_many_classes_override_a_method_a_call_by_their_base_reaches_each(
+    tmp_path: Path,
+) -> None:
+    builders = [f"builder_{number}.py" for number in range(45)]
+    files = {
+        "base.py": (
+            "class Builder:\n    def build(self, lengths):\n        raise NotImplementedError\n"
+        ),
+        "run.py": (
+            "import torch\nfrom base import Builder\n"
+            "def run(model, loader, builder: Builder):\n"
+            "    for batch in loader:\n"
+            "        out = model(batch)\n"
+            "        builder.build(out)\n"
+        ),
+        **{
+            name: "import torch\nfrom base import Builder\n"
+            f"class {name[:-3].title()}(Builder):\n"
+            "    def build(self, lengths: torch.Tensor):\n"
+            "        return lengths.cpu()\n"
+            for name in builders
+        },
+    }
+    assert found(tmp_path, files) == [(name, 5) for name in sorted(builders)]

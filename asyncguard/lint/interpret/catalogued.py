@@ -163,6 +163,8 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
         note_event(frame, "work", node, result.framework)
     elif result.kind in MADE:
         result = of_function(frame, node, name, arguments, result)
+    if name.startswith(knowledge.operators):
+        note_call_by_name(frame, name.rpartition(".")[2], handed(frame, arguments))
     if result.kind != UNKNOWN or name in knowledge.language.plain_functions:
         return result
     note_call_by_name(frame, name.rpartition(".")[2], handed(frame, arguments))

@@ -40,15 +40,16 @@ MANY, FEW, MOST = 12, 1, 40
 def is_distinctive(name: str, definitions: int = 1) -> bool:
     """Whether a name, of so many functions, is rare enough to say what is called by it.
 
-    `Base.method` is a method that a class leaves to its subclasses, `.method` one of any class, and
-    `~kernel.method` one of a class that is named like the variable.
+    `Base.method` is a method that a class leaves to its subclasses, however many; `.method` one of
+    any class, and `~kernel.method` one of a class that is named like the variable.
     """
     if name.startswith(OF_NAME):
         method = name.rpartition(".")[2]
         return definitions <= MOST and not _is_common(method)
     if "." in name:
-        anybodys = name.startswith(".") and _is_common(name[1:])
-        return definitions <= MOST and not anybodys
+        if is_override(name):
+            return True  # by whose class it is called
+        return definitions <= MOST and not _is_common(name[1:])
     limit = MANY if "_" in name.strip("_") else FEW
     return definitions <= limit and not _is_common(name) and not name.startswith("__")
 
