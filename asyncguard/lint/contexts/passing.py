@@ -6,16 +6,16 @@ may mean whatever function anybody passes by it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
-from asyncguard.lint.domain.definitions import FunctionInfo, function_of
+from asyncguard.lint.domain.definitions import FunctionInfo, classes_of, function_of
 from asyncguard.lint.domain.hotness import ONCE
 from asyncguard.lint.domain.reasons import MEDIUM
-from asyncguard.lint.domain.values import DEVICE, FUNCTION, UNKNOWN, Value
+from asyncguard.lint.domain.values import CONTAINER, DEVICE, FUNCTION, INSTANCE, UNKNOWN, Value
 
 
 def parameter_called(frame: Frame, index: int) -> str:
@@ -27,22 +27,27 @@ def parameter_called(frame: Frame, index: int) -> str:
 
 
 def passes(frame: Frame, info: FunctionInfo, bound: Mapping[int, Value]) -> None:
-    """Note the functions that a call passes, methods by their names too: `runner.call("step")`."""
-    for index, value in bound.items():
-        given = _function(value)
-        if given is None and info.cls is not None and type(value.literal) is str:
-            given = info.cls.lookup(value.literal)
-        if given is not None and not frame.speculative:
-            name = info.parameters[index].name
-            frame.passed.add((info.parameter_name(name), given, frame.nest.context(), frame.line()))
+    """Note the functions that a call passes, methods by their names too: `runner.call("step")`.
+
+    Of a parameter that it hands on, its own callers pass them.
+    """
+    for index, value in () if frame.speculative else bound.items():
+        given: list[FunctionInfo | str] = [*functions_in(value)]
+        if not given and info.cls is not None and type(value.literal) is str:
+            given += filter(None, [info.cls.lookup(value.literal)])
+        if value.kind == UNKNOWN and (through := parameter_called(frame, value.params.only)):
+            given.append(through)
+        name = info.parameter_name(info.parameters[index].name)
+        for each in given:
+            frame.passed.add((name, each, frame.nest.context(), frame.line()))
 
 
 def keeps(frame: Frame, path: str, value: Value) -> None:
     """Note a function that an attribute of `self` is given, which other classes may call."""
     owner, _, attribute = path.partition(".")
-    cls, given = frame.function.cls, _function(value)
-    if owner == "self" and cls and given is not None and not frame.speculative:
-        for known in cls.family():
+    cls = frame.function.cls
+    for given in functions_in(value) if owner == "self" and not frame.speculative else ():
+        for known in cls.family() if cls is not None else ():
             frame.passed.add((f"{known.name}.{attribute}", given, ONCE, frame.line()))
 
 
@@ -67,7 +72,14 @@ def gives(
 GIVEN = -1  # in the place of a parameter of the caller: a device value
 
 
-def _function(value: Value) -> FunctionInfo | None:
-    """Return the function that a value is, if it is one with a name."""
-    info = function_of(value) if value.kind == FUNCTION else None
-    return info if info is not None and type(info.node) is not cst.Lambda else None
+def functions_in(value: Value) -> Iterator[FunctionInfo]:
+    """Yield the functions with a name that a value is or holds; an object has its `__call__`."""
+    if value.kind == FUNCTION and type(function_of(value).node) is not cst.Lambda:
+        yield function_of(value)
+    elif value.kind == INSTANCE:
+        yield from filter(None, (cls.lookup("__call__") for cls in classes_of(value)))
+    elif value.kind == CONTAINER:
+        fields = [each for _, each in value.fields]
+        element = [] if value.element is None or fields or value.items else [value.element]
+        for each in (*fields, *(value.items or ()), *element):
+            yield from functions_in(each)

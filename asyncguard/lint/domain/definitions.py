@@ -365,7 +365,8 @@ class Edge:
 
 
 ByName = tuple[str, Context, Handed]  # a call of which only the callee's name is known
-ByPassing = tuple[str, FunctionInfo, Context, int]  # a function, by what it is passed, and where
+# A function, or the parameter that is handed on, by the name under which it is passed, and where.
+ByPassing = tuple[str, FunctionInfo | str, Context, int]
 
 
 class Summary(NamedTuple):

@@ -9,6 +9,7 @@ from typing import Any
 from asyncguard.catalogue import Condition, SyncPoint
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
+from asyncguard.lint.contexts.passing import functions_in
 from asyncguard.lint.domain.arguments import Argument, Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo, function_of
 from asyncguard.lint.domain.dependence import Dependence, together
@@ -150,10 +151,12 @@ def _given(frame: Frame, argument: Argument) -> Given:
 
 
 def answers(frame: Frame, value: Value | None) -> bool:
-    """Whether an argument is a function of checked code that returns plain objects."""
-    if value is None or value.kind != FUNCTION:
+    """Whether an argument is or holds functions of checked code that return plain objects."""
+    if value is None:
         return False
-    return frame.analysis.summary_for(function_of(value)).result.kind == HOST
+    functions = [function_of(value)] if value.kind == FUNCTION else [*functions_in(value)]
+    results = [frame.analysis.summary_for(info).result for info in functions]
+    return bool(results) and all(result.kind == HOST for result in results)
 
 
 def constant_given(value: Value) -> Given:

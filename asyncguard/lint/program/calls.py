@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from asyncguard.lint.domain.dependence import INDEPENDENT
@@ -28,9 +29,7 @@ def by_passing(
 
     What a call passes, and its callee calls, is entered by that call, not by all of the callee's.
     """
-    passed: dict[str, list[Passed]] = {}
-    for each in (each for facts in files for each in facts.passed):
-        passed.setdefault(each.name, []).append(each)
+    passed = _handed_on({each for facts in files for each in facts.passed})
     for call in (call for facts in files for call in facts.named if call.name in passed):
         own = call.name.startswith(f"{call.caller_path}:{call.caller}(")
         for each in passed[call.name]:
@@ -38,6 +37,25 @@ def by_passing(
             context = call.context.within(each.context.hotness) if own else call.context
             for found in _meant(call, each.function, signatures, place, context):
                 yield found._replace(hot=_in_callee(call)) if own else found
+
+
+def _handed_on(passed: Collection[Passed]) -> dict[str, list[Passed]]:
+    """Return what is passed by each name, itself or by way of a parameter that is handed on."""
+    found: dict[str, set[Passed]] = {}
+    for each in (each for each in passed if not each.through):
+        found.setdefault(each.name, set()).add(each)
+    hops = [each for each in passed if each.through]
+    for _ in range(MOST_HOPS):
+        for hop in hops:
+            for given in [*found.get(hop.through, ())]:
+                context = hop.context.within(given.context.hotness)
+                there = given._replace(name=hop.name, context=context)
+                found.setdefault(hop.name, set()).add(there)
+    order = operator.attrgetter("caller", "line", "function")
+    return {name: sorted(each, key=order) for name, each in found.items()}
+
+
+MOST_HOPS = 3  # from parameter to parameter
 
 
 def gives_there(

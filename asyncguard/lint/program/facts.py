@@ -105,13 +105,17 @@ class NamedCall(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """A function that is passed, by the name of the parameter or attribute, and where."""
+    """A function that is passed, by the name of the parameter or attribute, and where.
+
+    `through`: what is passed is a parameter of the caller, by this name, and no function is known.
+    """
 
     name: str
     function: FunctionId
     caller: FunctionId
     context: Context
     line: int
+    through: str = ""
 
 
 class Defined(NamedTuple):

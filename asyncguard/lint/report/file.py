@@ -283,7 +283,11 @@ def _passed(analysis: FileAnalysis) -> Iterator[Passed]:
     for info in analysis.reported:
         caller = analysis.path, info.qualname
         for name, given, context, line in info.summary.passed if info.summary is not None else ():
-            yield Passed(name, (given.module.path, given.qualname), caller, context, line)
+            if isinstance(given, str):
+                yield Passed(name, caller, caller, context, line, given)
+            else:
+                function = given.module.path, given.qualname
+                yield Passed(name, function, caller, context, line)
 
 
 def _fallbacks(analysis: FileAnalysis) -> Iterator[FunctionId]:
