@@ -145,6 +145,15 @@ def _is_switch(argument: Argument) -> bool:
     return argument.keyword == "enabled" and argument.value.literal is not True
 
 
+def _optimizer(frame: Frame, made: Value, arguments: Arguments) -> Value:
+    """Note that an optimizer is made; return it with its option that says how it steps."""
+    if frame.nest.context() == ONCE:
+        frame.nest.work |= Work.MAKES_OPTIMIZER
+    asked = (a.keyword for a in arguments if a.value.literal is True)
+    known = frame.analysis.knowledge.made_with
+    return made._replace(name=next((keyword for keyword in asked if keyword in known), ""))
+
+
 def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """Return what the catalogue says of a call, else what an unresolved one may return."""
     knowledge = frame.analysis.knowledge
@@ -155,10 +164,7 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
     if result.kind != UNKNOWN and any(map(_is_switch, arguments)):
         result = doubted(result, Doubt.SWITCHED)
     if result.kind == "optimizer":
-        if frame.nest.context() == ONCE:
-            frame.nest.work |= Work.MAKES_OPTIMIZER
-        asked = (a.keyword for a in arguments if a.value.literal is True)
-        result = result._replace(name=next((k for k in asked if k in knowledge.made_with), ""))
+        result = _optimizer(frame, result, arguments)
     if result.kind == DEVICE:
         note_event(frame, "work", node, result.framework)
     elif result.kind in MADE:
