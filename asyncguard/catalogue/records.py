@@ -311,6 +311,7 @@ class Language(NamedTuple):
     draws: frozenset[str] = frozenset()  # functions and methods that draw figures
     exits: frozenset[str] = frozenset()  # functions that end the program
     asks: frozenset[str] = frozenset()  # functions that wait for somebody who answers
+    paces: frozenset[str] = frozenset()  # functions that wait until it is time
     repeats: frozenset[str] = frozenset()  # functions that call their argument once in each step
     calls_back: frozenset[str] = frozenset()  # methods that have a function called in each step
     adds: frozenset[str] = frozenset()  # functions that add their second argument to their first

@@ -13,7 +13,7 @@ from asyncguard.model import Loop
 SHAPES = st.builds(
     LoopShape,
     st.integers(-1, 3),
-    *[st.booleans()] * 8,
+    *[st.booleans()] * 9,
 )
 WORKS = st.integers(0, max(Work) * 2 - 1)
 # A loop that each row decides, and that no row before it does.
@@ -26,6 +26,7 @@ DECIDED = {
     "it contains steps": (LoopShape(batches=3, names_epochs=True), Work.CONTAINS_STEPS),
     "it names epochs": (LoopShape(names_epochs=True), Work.RUNS_MODEL),
     "it runs a model on what its round before made": (LoopShape(), Work.REPEATS),
+    "it keeps a pace, and runs a model": (LoopShape(paced=True), Work.CONTAINS_RUNS),
     "it runs what runs a model in each of its steps": (LoopShape(), Work.CONTAINS_RUNS),
     "it draws a figure each time": (LoopShape(), Work.DRAWS | Work.RUNS_MODEL),
     "it runs a model": (LoopShape(), Work.RUNS_MODEL),

@@ -67,6 +67,7 @@ class LoopShape(NamedTuple):
     periodic: bool = False  # it does something every n-th time
     once: bool = False  # it goes round once or so, or as often as someone types
     until: bool = False  # it goes round while a condition holds
+    paced: bool = False  # it keeps a pace: a robot's control, a stream
 
     def over_steps(self, work: int) -> bool:
         """Whether it is plainly the training or inference loop."""
@@ -129,6 +130,11 @@ TABLE = (
     Row(
         "it runs a model on what its round before made",
         lambda shape, work: work & Work.REPEATS,
+        Loop.STEP,
+    ),
+    Row(
+        "it keeps a pace, and runs a model",
+        lambda shape, work: shape.paced and work & (Work.RUNS_MODEL | Work.CONTAINS_RUNS),
         Loop.STEP,
     ),
     Row(

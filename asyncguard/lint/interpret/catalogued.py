@@ -123,8 +123,19 @@ def _note_work(frame: Frame, node: cst.Call, name: str) -> None:
     if name in knowledge.language.asks and frame.loops:
         loop = frame.loops[-1]
         loop.shape = loop.shape._replace(once=True)
+    if name in knowledge.language.paces and frame.loops and _is_computed(node):
+        loop = frame.loops[-1]
+        loop.shape = loop.shape._replace(paced=True)
     if name == "next":
         loops.note_draw(frame, node)
+
+
+def _is_computed(node: cst.Call) -> bool:
+    """Whether a call says for how long a pace leaves time: `time.sleep(period - spent)`."""
+    return bool(node.args) and type(node.args[0].value) in _COMPUTED
+
+
+_COMPUTED = frozenset({cst.Name, cst.BinaryOperation, cst.Call})
 
 
 def _passed_through(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value | None:
