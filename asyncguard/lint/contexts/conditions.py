@@ -39,6 +39,11 @@ _CHOOSING = _KEPT | {cst.IfExp}
 _SEVERAL = frozenset({cst.Tuple, cst.ListComp, cst.GeneratorExp})
 
 
+def _may_be_none(value: cst.BaseExpression) -> bool:
+    """Whether a condition says if this is something or `None`: `0 if self.noisy else None`."""
+    return type(value) is cst.IfExp and "None" in (dotted(value.body), dotted(value.orelse))
+
+
 def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression) -> None:
     """Keep the condition that a variable is assigned: `due = step % n == 0`.
 
@@ -58,7 +63,7 @@ def remember(frame: Frame, target: cst.BaseExpression, value: cst.BaseExpression
     path = dotted(target)
     if type(value) is cst.IfExp and (dotted(value.body), dotted(value.orelse)) == ("True", "False"):
         value = value.test
-    if path and (type(value) in _KEPT or asks_type(value)):
+    if path and (type(value) in _KEPT or asks_type(value) or _may_be_none(value)):
         frame.held[path] = value
     else:
         frame.held.pop(path, None)

@@ -49,10 +49,22 @@ def asked_by(test: cst.BaseExpression, holds: bool, held: Held = MappingProxyTyp
         both = asked_by(test.left, holds, held) | asked_by(test.right, holds, held)
         return both if (type(test.operator) is cst.And) == holds else Asked(shapes=both.shapes)
     shape = frozenset({f"{'if' if holds else 'else'}.{_shape(test)}"})
-    condition = held.get(dotted(test)) if held else None
-    kept = asked_by(condition, holds) if condition is not None else NOTHING
+    kept = _kept(test, holds, held) if held else NOTHING
     switches = _switches(test, holds) | kept.switches
     return Asked(switches, shape, kept.graphs | _outside(test, holds))
+
+
+def _kept(test: cst.BaseExpression, holds: bool, held: Held) -> Asked:
+    """Return what the condition that a variable holds has asked, or that it is something by."""
+    if type(test) is cst.Comparison and dotted(test.comparisons[0].comparator) == "None":
+        made = held.get(dotted(test.left))
+        there = type(test.comparisons[0].operator) is cst.IsNot
+        if type(made) is not cst.IfExp or there != holds:
+            return NOTHING
+        missing = [dotted(way) == "None" for way in (made.body, made.orelse)]
+        return asked_by(made.test, missing[1]) if missing[0] != missing[1] else NOTHING
+    condition = held.get(dotted(test))
+    return asked_by(condition, holds) if condition is not None else NOTHING
 
 
 def _outside(test: cst.BaseExpression, holds: bool) -> Graphs:

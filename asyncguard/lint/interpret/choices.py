@@ -58,15 +58,20 @@ def if_(frame: Frame, node: cst.If) -> bool:
                 value = frame.env[path]
                 frame.env[path] = from_params(value, value.params | omitted)
     if not then_falls or caches.is_large_enough(node):
-        _guard_rest(frame, node, guard_false, otherwise)
+        _guard_rest(frame, node, guard_false, otherwise, rarely=guard_true is not None)
     return then_falls or else_falls
 
 
-def _guard_rest(frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence) -> None:
-    """Note what holds of the code behind an `if` whose branch does not get there."""
+def _guard_rest(
+    frame: Frame, node: cst.If, guard: Guard | None, typed: Dependence, *, rarely: bool
+) -> None:
+    """Note what holds of the code behind an `if` whose branch does not get there.
+
+    Where the branch is taken `rarely`, that is no condition.
+    """
     asked = asked_by(node.test, False, frame.held)
     raises = branches.raises(node.body)
-    frame.nest.asked |= asked._replace(shapes=frozenset()) if raises else asked
+    frame.nest.asked |= asked._replace(shapes=frozenset()) if raises or rarely else asked
     leaves = node.orelse is None and not raises
     if leaves and guard is not None and not _is_step_after(frame, guard):
         frame.nest.guard(guard)  # `if step % n: continue`: the rest is guarded
