@@ -366,7 +366,7 @@ def carry_out(actions: list[Action], x: Any) -> Any:
             made.append(a[::2].repeat(2, 1))
         elif name in IN_PLACE:
             made.append({
-                "mul_": lambda a=a: a.mul_(0.5), "add_": lambda a=a, b=b: a.add_(b),
+                "mul_": lambda a=a: a.mul_(0.5), "add_": lambda a=a, b=b: a.add_(b.clone()),
                 "clamp_": lambda a=a: a.clamp_(-2, 2), "fill_": lambda a=a: a[0].fill_(0.25),
                 "uniform_": lambda a=a: a.uniform_(),
             }[name]())  # fmt: skip

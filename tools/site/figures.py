@@ -87,10 +87,10 @@ def rounds_table(rounds: Rounds) -> str:
 
 
 def repositories_table(rounds: Rounds) -> str:
-    """Return a row for each repository of the last six numbered rounds."""
+    """Return a row for each repository of the last four numbered rounds."""
     rows = [
         [name, row["repository"], f"`{row['revision'][:7]}`", *_shares([row])]
-        for name in [name for name in rounds if name.isdigit()][-6:]
+        for name in [name for name in rounds if name.isdigit()][-4:]
         for row in rounds[name]["repositories"]
     ]
     head = ["round", "repository", "revision", "findings", "in every step", "again"]

@@ -40,8 +40,7 @@ def switches(tree: cst.Module) -> Switches:
                 hanging.add(Hanging(what, name, under | when, by))
             else:
                 given[what].add(name)
-    # What hangs on itself says nothing: `self.noise = Noise(noise) if noise else None`.
-    open_ = (h for h in hanging if h.name not in given[h.what] and h.name not in h.under)
+    open_ = (each for each in hanging if each.name not in given[each.what])
     made, handed = frozenset(classes.made), frozenset(classes.handed)
     off, true, false, other = map(frozenset, given)
     rest = frozenset(open_), made, handed, frozenset(worded), sums_of(said)

@@ -2,9 +2,9 @@ import torch
 
 
 class Trainer:
-    def __init__(self, policy, noise: dict | None = None):
+    def __init__(self, policy, noise_options: dict | None = None):
         self.policy = policy
-        self.noise = Noise(noise) if noise else None
+        self.noise = Noise(noise_options) if noise_options else None
 
     def update(self, loader, optimizer):
         noise_total = 0 if self.noise else None
