@@ -56,6 +56,7 @@ def test_an_option_stays_off_that_is_handed_on_under_its_own_name(source: str) -
         "class C:\n    debug: int = 3",
         "p.add_argument('-d', '--debug', default=1)",
         "debug = cfg.get('debug', True)",
+        "debug = bool(cfg.get('debug', True))",
         "f(debug=verbose)",
     ],
 )

@@ -310,29 +310,28 @@ def _hands_on(name: str, value: cst.CSTNode) -> bool:
         case cst.Call(func=func, args=[given]) if type(func) is cst.Name and func.value in _TYPES:
             return _hands_on(name, given.value)
         case cst.Call():
-            return text_of(_looked_up(value)[0]) == name and _last(value.func) in _LOOKING
+            asked, default = _looked_up(value)
+            looks = text_of(asked) == name and _last(value.func) in _LOOKING
+            return looks and (default is None or _is_off(default))
     return False
 
 
 _TYPES = frozenset({"bool", "int", "float"})
 _LOOKING = frozenset({"get", "pop", "getattr"})
-_MISSING = cst.Name("None")
 
 
 def _default_of(name: str, call: cst.Call) -> Any:
-    """Return what a call that looks an option up under its name gives where there is none.
+    """Return the default of a call that looks an option up under its name; None if it has none.
 
-    `options.get(name, 0)`, `getattr(args, name, False)`, `self.setting(name, default=None)`; None
-    where the call says nothing of it.
+    `options.get(name, 0)`, `getattr(args, name, False)`, `self.setting(name, default=None)`.
     """
     asked, default = _looked_up(call)
     return default if text_of(asked) == name else None
 
 
 def _looked_up(call: cst.Call) -> tuple[Any, Any]:
-    """Return what a call looks up, and the default it gives."""
+    """Return the name that a call looks up, and the default it gives; None for each it has not."""
     given = [a.value for a in call.args if a.keyword is None and not a.star]
     given = given[1:] if _last(call.func) == "getattr" else given
-    named = [a.value for a in call.args if a.keyword and a.keyword.value == "default"]
-    asked, *default = (*given[:2], *named) if given else (_MISSING,)
-    return asked, default[0] if default else None
+    asked, default, *_ = (*given, None, None)
+    return asked, dict(_keywords(call)).get("default") if default is None else default
