@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from asyncguard.lint.domain.dependence import INDEPENDENT
@@ -29,7 +28,7 @@ def by_passing(
 
     What a call passes, and its callee calls, is entered by that call, not by all of the callee's.
     """
-    passed = _handed_on({each for facts in files for each in facts.passed})
+    passed = handed_on({each for facts in files for each in facts.passed})
     for call in (call for facts in files for call in facts.named if call.name in passed):
         own = call.name.startswith(f"{call.caller_path}:{call.caller}(")
         for each in passed[call.name]:
@@ -39,20 +38,26 @@ def by_passing(
                 yield found._replace(hot=_in_callee(call)) if own else found
 
 
-def _handed_on(passed: Collection[Passed]) -> dict[str, list[Passed]]:
-    """Return what is passed by each name, itself or by way of a parameter that is handed on."""
+def handed_on(passed: Collection[Passed]) -> dict[str, set[Passed]]:
+    """Return what is passed by each name, itself or by way of a parameter that is handed on.
+
+    A round goes one hop on from those before it, in whatever order they are taken.
+    """
     found: dict[str, set[Passed]] = {}
-    for each in (each for each in passed if not each.through):
-        found.setdefault(each.name, set()).add(each)
     hops = [each for each in passed if each.through]
-    for _ in range(MOST_HOPS):
-        for hop in hops:
-            for given in [*found.get(hop.through, ())]:
-                context = hop.context.within(given.context.hotness)
-                there = given._replace(name=hop.name, context=context)
-                found.setdefault(hop.name, set()).add(there)
-    order = operator.attrgetter("caller", "line", "function")
-    return {name: sorted(each, key=order) for name, each in found.items()}
+    new = [each for each in passed if not each.through]
+    for _ in range(MOST_HOPS + 1):
+        for each in new:
+            found.setdefault(each.name, set()).add(each)
+        last: dict[str, list[Passed]] = {}
+        for each in new:
+            last.setdefault(each.name, []).append(each)
+        new = [
+            given._replace(name=hop.name, context=hop.context.within(given.context.hotness))
+            for hop in hops
+            for given in last.get(hop.through, ())
+        ]
+    return found
 
 
 MOST_HOPS = 3  # from parameter to parameter
