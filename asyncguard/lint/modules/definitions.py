@@ -49,7 +49,7 @@ class Definitions(Scope):
         )
         self.options = switches(unit.tree)
         self.mentions = mentions(unit.tree)
-        self.given = given(unit.tree)
+        self.given = given(unit.tree, knowledge, frameworks)
         self.outline = outline
         self.unit: Unit | None = unit  # while it has its trees
         outer = (id(node) for node, _ in outer_functions(unit.tree))

@@ -1,4 +1,4 @@
-"""What the calls in a file hand its own functions and classes, as far as it is made in sight.
+"""The arguments that the calls in a file hand to its own functions and classes, made in sight.
 
 `main` builds a `Lattice` and a `History(lattice)`: the history's parameter is a lattice.
 """
@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import libcst as cst
 
+from asyncguard.catalogue import load
+from asyncguard.lint.domain.values import HOST_ARRAY, MODEL
+from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.syntax.tree import named_in, suite, walk_expressions
 
 MOVED = "moved"  # something unknown that was moved to the device: `net.to(device)`
@@ -17,27 +20,46 @@ EACH = "each "  # before what a list or tuple holds
 _UNKNOWN = ""
 Given = Mapping[tuple[str, int | str], frozenset[str]]
 _Known = Mapping[str, set[str]]
-_KEEPING = frozenset({"to", "cuda", "eval", "train", "half", "float", "bfloat16", "double"})
-_MOVING = frozenset({"to", "cuda"})
 
 
-def given(tree: cst.Module) -> Given:
+class _Making(NamedTuple):
+    """The file's classes, and the methods that give their owner back, or take it to the device."""
+
+    classes: frozenset[str]
+    keeping: frozenset[str]
+    moving: frozenset[str]
+
+
+def _methods(knowledge: Knowledge, frameworks: Iterable[str]) -> tuple[frozenset[str], ...]:
+    """Return the methods by which models are kept and moved, as the catalogue has them."""
+    kept = {
+        (framework, method)
+        for framework in frameworks
+        for method, kind in knowledge.model_methods.get(framework, {}).items()
+        if kind == MODEL
+    }
+    there = {m for f, m in kept if knowledge.methods.get(f, {}).get(m) != HOST_ARRAY}
+    return frozenset(method for _, method in kept), frozenset(there & load().moves)
+
+
+def given(tree: cst.Module, knowledge: Knowledge, frameworks: Iterable[str]) -> Given:
     """Return, by callee and position or keyword, the classes whose instances all calls hand.
 
     A parameter that any call in the file hands anything else is left out.
     """
     scopes = [node for node in suite(tree) if type(node) in (cst.FunctionDef, cst.ClassDef)]
     names = {scope.name.value for scope in scopes}
-    classes = {scope.name.value for scope in scopes if type(scope) is cst.ClassDef}
+    classes = frozenset(scope.name.value for scope in scopes if type(scope) is cst.ClassDef)
+    making = _Making(classes, *_methods(knowledge, frameworks))
     outside = [node for node in suite(tree) if type(node) not in (cst.FunctionDef, cst.ClassDef)]
-    of_module = _bound(outside, classes, {})
+    of_module = _bound(outside, making, {})
     found: dict[tuple[str, int | str], set[str]] = {}
     for scope, nodes in [(None, outside), *((scope, [scope]) for scope in _functions(scopes))]:
-        known = of_module if scope is None else {**of_module, **_bound(nodes, classes, of_module)}
+        known = of_module if scope is None else {**of_module, **_bound(nodes, making, of_module)}
         for call in _calls(nodes, names):
             for key, value in _arguments(call):
-                told = found.setdefault((call.func.value, key), set())
-                told |= _described(value, classes, known)
+                described = _described(value, making, known)
+                found.setdefault((call.func.value, key), set()).update(described)
     return {key: frozenset(told) for key, told in found.items() if _UNKNOWN not in told}
 
 
@@ -64,7 +86,7 @@ def _arguments(call: cst.Call) -> Iterator[tuple[int | str, Any]]:
         yield key, argument.value
 
 
-def _bound(nodes: Iterable[Any], classes: Collection[str], outer: _Known) -> dict[str, set[str]]:
+def _bound(nodes: Iterable[Any], making: _Making, outer: _Known) -> dict[str, set[str]]:
     """Return what the assignments of a scope bind names to; its parameters may be anything."""
     found: dict[str, set[str]] = {}
     for part in (part for node in nodes for part in walk_expressions(node)):
@@ -74,7 +96,7 @@ def _bound(nodes: Iterable[Any], classes: Collection[str], outer: _Known) -> dic
         elif kind is cst.Assign:
             for target in part.targets:
                 for name, value in _pairs(target.target, part.value):
-                    told = {_UNKNOWN} if value is None else _described(value, classes, outer)
+                    told = {_UNKNOWN} if value is None else _described(value, making, outer)
                     found.setdefault(name, set()).update(told)
         elif kind in _BINDING:
             for name in named_in(part.target if kind is not cst.AsName else part.name):
@@ -101,21 +123,21 @@ def _pairs(target: Any, value: Any) -> Iterator[tuple[str, Any]]:
 _SEQUENCES = (cst.Tuple, cst.List)
 
 
-def _described(value: Any, classes: Collection[str], known: _Known) -> set[str]:
+def _described(value: Any, making: _Making, known: _Known) -> set[str]:
     """Return the classes that an expression makes or names an instance of, `MOVED`, or unknown."""
     if type(value) is cst.Name:
         return known.get(value.value, {_UNKNOWN})
     if type(value) in _SEQUENCES and value.elements:
-        parts = [_described(element.value, classes, known) for element in value.elements]
+        parts = [_described(element.value, making, known) for element in value.elements]
         told = set[str]().union(*parts)
         return {_UNKNOWN} if told & {_UNKNOWN, MOVED} else {f"{EACH}{name}" for name in told}
     if type(value) is not cst.Call:
         return {_UNKNOWN}
     func = value.func
     if type(func) is cst.Name:
-        return {func.value if func.value in classes else _UNKNOWN}
-    if type(func) is cst.Attribute and func.attr.value in _KEEPING:
-        told = _described(func.value, classes, known)
-        moved = _UNKNOWN in told and func.attr.value in _MOVING
+        return {func.value if func.value in making.classes else _UNKNOWN}
+    if type(func) is cst.Attribute and func.attr.value in making.keeping:
+        told = _described(func.value, making, known)
+        moved = _UNKNOWN in told and func.attr.value in making.moving
         return {MOVED} if moved else told
     return {_UNKNOWN}
