@@ -31,7 +31,9 @@ def passes(frame: Frame, info: FunctionInfo, bound: Mapping[int, Value]) -> None
 
     Of a parameter that it hands on, its own callers pass them.
     """
-    for index, value in () if frame.speculative else bound.items():
+    if frame.speculative:
+        return
+    for index, value in bound.items():
         given: list[FunctionInfo | str] = [*functions_in(value)]
         if not given and info.cls is not None and type(value.literal) is str:
             given += filter(None, [info.cls.lookup(value.literal)])
@@ -46,8 +48,10 @@ def keeps(frame: Frame, path: str, value: Value) -> None:
     """Note a function that an attribute of `self` is given, which other classes may call."""
     owner, _, attribute = path.partition(".")
     cls = frame.function.cls
-    for given in functions_in(value) if owner == "self" and not frame.speculative else ():
-        for known in cls.family() if cls is not None else ():
+    if owner != "self" or cls is None or frame.speculative:
+        return
+    for given in functions_in(value):
+        for known in cls.family():
             frame.passed.add((f"{known.name}.{attribute}", given, ONCE, frame.line()))
 
 

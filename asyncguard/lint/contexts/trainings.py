@@ -99,7 +99,7 @@ def _is_of_host(frame: Frame, action: cst.BaseExpression) -> bool:
 
 
 def _runs_many(frame: Frame, called: cst.BaseExpression) -> bool:
-    """Whether what is called loops over steps: what it returns is the last state."""
+    """Whether the called function loops over steps: its result is the last state."""
     callee = _in_sight(frame, called)
     if callee is None:
         return False

@@ -47,10 +47,11 @@ def barriers(analysis: FileAnalysis, code: str, message: str) -> Iterator[Report
         if not measures and not _holds_loop(site.statement):
             yield report_site(site, code, message)
     for site in timed:
-        if _trains(site) or not site.loops:
+        trains = _trains(site)
+        if trains or not site.loops:
             advice = _ADVICE + _EVENTS.get(site.point.framework, "")
-            report = replace(report_site(site, code, _TIMED), advice=advice)
-            yield report if _trains(site) else replace(report, measures=True)
+            report = report_site(site, code, _TIMED)
+            yield replace(report, advice=advice, measures=not trains)
 
 
 def _holds_loop(statement: cst.CSTNode | None) -> bool:
