@@ -28,7 +28,7 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.type_tests import asks_type
 from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted, walk
+from asyncguard.lint.syntax.tree import dotted, suite, walk
 
 _FLAG = family("test.flag")
 _PERIOD = family("period.length")
@@ -227,6 +227,32 @@ def _of_period(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     return modulo_truth(test, negated=False) if has_modulo(test) else None
 
 
+def _of_predicate(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
+    """Answer for a call of a function in sight that says whether it is time: `self.due(step)`."""
+    if type(test) is not cst.Call:
+        return None
+    calls = (e.callee for e in reversed(frame.events[-NEAR:]) if e.node is test and e.callee)
+    callee = next(calls, None)
+    if callee is None:
+        return None
+    callee.module.materialise_body(callee)
+    body = suite(callee.node.body) if type(callee.node) is cst.FunctionDef else ()
+    returned = body[-1].value if body and type(body[-1]) is cst.Return else None
+    return RARELY_TRUE if returned is not None and _is_seldom(returned) else None
+
+
+NEAR = 8  # events of a test, at most
+
+
+def _is_seldom(test: cst.BaseExpression) -> bool:
+    """Whether a condition holds every n-th time, or only then."""
+    if type(test) is cst.BooleanOperation and type(test.operator) is cst.And:
+        return any(map(_is_seldom, operands(test)))
+    plain = type(test) in (cst.Comparison, cst.UnaryOperation)
+    negated = type(test) is cst.UnaryOperation and type(test.operator) is cst.Not
+    return plain and has_modulo(test) and (negated or modulo_truth(test, negated=False).rarely_true)
+
+
 def _of_clock(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
     """`time.time() - last > interval`: so long after the last time."""
     return RARELY_TRUE if compares(test, MORE) and _reads_clock(frame, test) else None
@@ -240,12 +266,15 @@ def _of_counter(frame: Frame, test: cst.BaseExpression) -> Rarity | None:
 # What makes a condition rare, in the order in which it is asked; no kind has all answers.
 _QUESTIONS = (
     _of_abnormal, _of_name, _of_remembered, _of_period, _of_clock, of_place, _of_counter,
+    _of_predicate,
 )  # fmt: skip
 _OF_NAMES = _QUESTIONS[:3]
 _QUESTIONS_OF: Mapping[type[cst.CSTNode], Sequence[Question]] = {
     cst.Name: _OF_NAMES,
     cst.Attribute: (*_OF_NAMES, of_place),
-    cst.Comparison: [q for q in _QUESTIONS if q not in (_of_abnormal, _of_remembered)],
+    cst.Comparison: [
+        q for q in _QUESTIONS if q not in (_of_abnormal, _of_remembered, _of_predicate)
+    ],
 }
 
 
