@@ -81,6 +81,7 @@ def note_site(
         value.role,
         frame.nest.why_repeated(),
         if_handed=value.kind == UNKNOWN,
+        entry=value.name if value.kind == UNKNOWN else "",
         standing=frozenset()
         if via
         else of_place(point, node, subject, frame.function, partial(_is_imported, frame))

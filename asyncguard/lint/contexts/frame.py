@@ -36,6 +36,7 @@ from asyncguard.lint.domain.reasons import Provenance, Reason
 from asyncguard.lint.domain.regions import Region
 from asyncguard.lint.domain.values import (
     CLASS,
+    CLASSES,
     CONTAINER,
     FUNCTION,
     HOST,
@@ -264,7 +265,9 @@ class _Speculation:
         self.frame.speculative = self.before
 
 
-_PLAIN = frozenset({HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, INSTANCE, INSTANCES})
+_PLAIN = frozenset(
+    {HOST, HOST_ARRAY, CONTAINER, SYMBOL, FUNCTION, CLASS, CLASSES, INSTANCE, INSTANCES}
+)
 Expressions = Mapping[type[cst.CSTNode], Callable[[Frame, Any], Value]]
 Statements = Mapping[type[cst.CSTNode], Callable[[Frame, Any], bool]]
 
@@ -317,6 +320,7 @@ class Host(Module, Protocol):
     def foreign_class(self, name: str) -> ClassInfo | None: ...
     def called_function(self, frame: Frame, name: str) -> Value | None: ...
     def called_class(self, frame: Frame, name: str) -> ClassInfo | None: ...
+    def table(self, frame: Frame, name: str) -> Value | None: ...
     def is_abstract(self, info: FunctionInfo) -> bool: ...
     def summary_for(self, info: FunctionInfo) -> Summary: ...
     def define_function(self, frame: Frame, node: cst.FunctionDef) -> None: ...

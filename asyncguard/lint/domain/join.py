@@ -16,6 +16,7 @@ from asyncguard.lint.domain.dependence import INDEPENDENT
 from asyncguard.lint.domain.reasons import HIGH, Doubt, weaker
 from asyncguard.lint.domain.values import (
     CLASS,
+    CLASSES,
     CONTAINER,
     DEVICE,
     EITHER,
@@ -45,8 +46,9 @@ _RANKS[INSTANCES], _RANKS[EITHER] = _RANKS[INSTANCE], _RANKS[FUNCTION]
 _REFERENCES = frozenset({SYMBOL, CLASS, SUPER})  # useless unless the same
 _HOLDING = frozenset({CONTAINER, FUNCTION})  # whose items are exact, or not known
 _CALLED = frozenset({FUNCTION, EITHER})
+_OF_CLASSES = frozenset({CLASS, CLASSES})
 MAX_EITHER = 4
-MAX_CLASSES = 8  # of which an instance may be, each of whose methods a call reaches
+MAX_CLASSES = 12  # of which an instance may be, each of whose methods a call reaches
 
 
 def join(left: Value, right: Value) -> Value:
@@ -105,6 +107,9 @@ def _without_place(value: Value) -> Value:
 
 def _join_plain(left: Value, right: Value) -> Value:
     """Join two values of the lowest rank: plain objects, names and classes."""
+    if left.kind in _OF_CLASSES and right.kind in _OF_CLASSES and left.ref != right.ref:
+        chosen = _join_fields(left._replace(kind=CLASSES), right._replace(kind=CLASSES))
+        return chosen if chosen.ref is not None else _lifted(chosen)
     if left.kind != right.kind:
         return _join_fields(_lifted(left), _lifted(right))
     if left.kind == SYMBOL and left.name != right.name and "numpy" in (left.name, right.name):

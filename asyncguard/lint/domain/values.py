@@ -31,6 +31,7 @@ FUNCTION = "function"  # defined in the checked code; `ref` is its FunctionInfo,
 # `fields` the arguments that `functools.partial` has bound
 EITHER = "either"  # one of a few such functions, which are its `items`
 CLASS = "class"  # likewise; `ref` is its ClassInfo
+CLASSES = "classes"  # one of several such classes
 INSTANCE = "instance"  # of such a class
 INSTANCES = "instances"  # of one of several such classes, or of one and something unknown
 SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from

@@ -10,6 +10,7 @@ from asyncguard.lint.contexts.iteration import holds_numbers
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.values import (
     CLASS,
+    CLASSES,
     CONTAINER,
     DEVICE,
     FUNCTION,
@@ -55,7 +56,7 @@ def _describes(node: cst.BaseExpression) -> bool:
 
 
 _ORDERS = frozenset({cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual})
-_NO_ARRAYS = frozenset({CLASS, FUNCTION, INSTANCE, INSTANCES, MODEL})
+_NO_ARRAYS = frozenset({CLASS, CLASSES, FUNCTION, INSTANCE, INSTANCES, MODEL})
 
 
 def _is_member(frame: Frame, value: Value) -> bool:

@@ -159,7 +159,8 @@ def _of_symbol(frame: Frame, owner: Value, index: Index) -> Value | None:
         return Value(*made)  # `Device["CUDA"]`
     if owner.name == "sys.modules" and _is_own_name(index.node):
         return symbol(frame.analysis.module_name)
-    return None
+    table = frame.analysis.table(frame, owner.name)
+    return _of_container(frame, table, index) if table is not None else None
 
 
 def _of_unknown(frame: Frame, owner: Value, index: Index) -> Value | None:
@@ -173,7 +174,14 @@ def _of_unknown(frame: Frame, owner: Value, index: Index) -> Value | None:
     for _ in _masks(frame, index.node, index.values):
         operator_site(frame, "mask-read", index.node, Value(params=owner.params))
         break
-    return Value(params=owner.params)
+    return Value(name=_entry_of(owner, index), params=owner.params)
+
+
+def _entry_of(owner: Value, index: Index) -> str:
+    """Return which entry of an argument this is, by the keys that lead there; "": another part."""
+    key = index.values[0].literal if len(index.values) == 1 else None
+    plain = isinstance(key, str) and "." not in key and owner.role is not Role.MASK
+    return f"{owner.name}.{key}" if plain else ""
 
 
 def _of_model(frame: Frame, owner: Value, index: Index) -> Value | None:

@@ -60,10 +60,13 @@ def truth(frame: Frame, node: cst.BaseExpression) -> Value:
     tested = node.value if type(node) is cst.NamedExpr else node
     if value.kind == DEVICE and frame.function.calls(dotted(tested)):
         return value  # it asks whether there is such a function
-    asks = _is_only_named(frame, node) or _is_detail(frame, node) or _looks_up(node)
+    named = value.why.kind is not Provenance.CATALOGUE and _is_only_named(frame, node)
+    asks = named or _is_detail(frame, node) or _looks_up(node)
     if value.kind == DEVICE and asks:
         value = doubted(value, Doubt.MAY_HOLD)  # more likely asks whether there is any
-    protocol_site(frame, "__bool__", tested, value, whole=True)
+    compared = value.kind == UNKNOWN and value.role == Role.MASK
+    of_entry = compared and bool(value.name)  # of a container, what it holds
+    protocol_site(frame, "__bool__", tested, value, whole=not of_entry)
     return value
 
 

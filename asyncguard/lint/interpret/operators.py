@@ -154,7 +154,8 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         return array._replace(params=params, role=role, ref=combined(operands))
     if left.kind == right.kind == HOST:
         return no_surer(no_surer(_of_numbers(left, right), left), right)
-    return Value(params=params, role=role)
+    parts = {side.name for side in (left, right) if side.kind == UNKNOWN and side.params}
+    return Value(params=params, role=role, name=parts.pop() if len(parts) == 1 else "")
 
 
 def _of_numbers(left: Value, right: Value) -> Value:

@@ -13,13 +13,16 @@ from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.domain.parameters import Parameter
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
+    CONTAINER,
     DEVICE,
     NUMBERS,
+    UNKNOWN,
     UNKNOWN_VALUE,
     Role,
     Value,
     doubted,
 )
+from asyncguard.lint.interpret import structures
 from asyncguard.lint.interpret.reads import as_handed, as_number, may_be_read, surest, translate
 from asyncguard.lint.syntax.tree import walk
 from asyncguard.model import Loop, SyncKind
@@ -56,7 +59,7 @@ def _handed_for(read: Site, value: Value) -> Value:
 
     Only what is an array for sure is one in spite of a declaration that it is a number.
     """
-    value = as_handed(value)
+    value = _part_of(as_handed(value), read.entry)
     held = as_number(first_device(value))
     if held.kind == DEVICE and (held.doubt or held.confidence < MEDIUM):
         value = UNKNOWN_VALUE if _is_of_number(read) else value
@@ -67,6 +70,18 @@ def _handed_for(read: Site, value: Value) -> Value:
         value = doubted(value, Doubt.MAY_HOLD)
     text = read.point.kind == SyncKind.TEXT and value.role in _MAYBE_TEXT
     return UNKNOWN_VALUE if text else value
+
+
+def _part_of(value: Value, entry: str) -> Value:
+    """Return the entry of an argument that is read, as far as it is known what that holds."""
+    if value.kind == UNKNOWN:
+        return value._replace(name=value.name + entry) if entry and value.params else value
+    for key in entry.split(".")[1:]:
+        part = structures.entry(value, key) if value.kind == CONTAINER else None
+        if part is None:
+            break
+        value = part
+    return value
 
 
 def _is_of_number(read: Site) -> bool:

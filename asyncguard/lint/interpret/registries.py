@@ -1,4 +1,4 @@
-"""Functions that a file keeps in its lists and dicts: `@guard("nan")`, `register(f)`.
+"""Functions and classes that a file keeps in its lists and dicts: `@guard("nan")`, `register(f)`.
 
 A decorator, or a function that is called at the top of a file, puts there what it is handed.
 """
@@ -12,6 +12,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import FunctionInfo
 from asyncguard.lint.domain.values import (
+    CLASS,
     CONTAINER,
     FUNCTION,
     UNKNOWN_VALUE,
@@ -21,15 +22,16 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.interpret.binding import SEQUENCES, holding
 from asyncguard.lint.syntax.tree import walk
 
+_KEPT = frozenset({FUNCTION, CLASS})
 _ADDING = frozenset({"append", "appendleft", "add", "insert", "setdefault"})
 
 
 def note_registered(frame: Frame, by: FunctionInfo, value: Value, *, within: bool = False) -> None:
-    """Note that a function is handed to one that may keep it in a list or dict of this file.
+    """Note that a function or class is handed to one that may keep it in a container of this file.
 
     `within`: to what that gives, as `@guard("nan")` does.
     """
-    if frame.parent is not None or by.module is not frame.analysis or value.kind != FUNCTION:
+    if frame.parent is not None or by.module is not frame.analysis or value.kind not in _KEPT:
         return
     by.module.materialise_body(by)
     handed = _of_inner(by.node) if within else frozenset(by.parameter_names)

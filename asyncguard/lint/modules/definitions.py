@@ -140,7 +140,11 @@ class Definitions(Scope):
             evaluate(frame, decorator.decorator)
             called = decorator.decorator
             func = called.func if type(called) is cst.Call else called
-            cls.decorators += (blocks.evaluate_speculatively(frame, func),)
+            decorated = blocks.evaluate_speculatively(frame, func)
+            cls.decorators += (decorated,)
+            if decorated.kind == FUNCTION:
+                by = function_of(decorated)
+                note_registered(frame, by, Value(CLASS, ref=cls), within=func is not called)
         info = FunctionInfo(
             "<class>", cls.qualname, node, frame.analysis, cls, unit=frame.function.unit
         )

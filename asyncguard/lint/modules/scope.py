@@ -13,7 +13,17 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo
 from asyncguard.lint.domain.reasons import Reason
-from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, Value, symbol
+from asyncguard.lint.domain.values import (
+    CLASS,
+    CLASSES,
+    CONTAINER,
+    EITHER,
+    FUNCTION,
+    MODEL,
+    SYMBOL,
+    Value,
+    symbol,
+)
 from asyncguard.lint.knowledge import Knowledge
 from asyncguard.lint.modules.summaries import Summaries
 from asyncguard.lint.names.words import compiled
@@ -273,12 +283,24 @@ class Scope(ABC):
             return not self.project.is_packaged(self.path)
         return True
 
+    def table(self, frame: Frame, name: str) -> Value | None:
+        """Return the list or dict of functions or classes that an imported constant stands for."""
+        if not name.rpartition(".")[2].isupper() or not self._follows(frame, name):
+            return None
+        value = self._in_checked_module(name)
+        if value is None or value.kind != CONTAINER or value.element is None:
+            return None
+        return value if value.element.kind in _CALLED else None
+
     def foreign_class(self, name: str) -> ClassInfo | None:
         """Return the checked class that an imported name stands for."""
         value = self._in_checked_module(name)
         if value is not None and value.kind == CLASS and isinstance(value.ref, ClassInfo):
             return value.ref
         return None
+
+
+_CALLED = frozenset({CLASS, CLASSES, FUNCTION, EITHER})
 
 
 def _names_any(words: Iterable[str], text: str, before: str) -> bool:
