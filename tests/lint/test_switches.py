@@ -208,6 +208,46 @@ def test_configuration_files_leave_options_on_or_off(
     assert settled([switches(cst.parse_module(CODE)), found]) == left
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "left"),
+    [
+        ("a.yaml", "debug: false  # debug: true\n", {"debug"}),
+        ("debug.yaml", "debug: true\n", {"debug"}),
+        ("tests/a.yaml", "debug: true\n", {"debug"}),
+        ("latest.yaml", "debug: true\n", set()),
+    ],
+)
+def test_a_comment_and_the_configuration_of_a_trial_turn_nothing_on(
+    name: str, text: str, left: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / name).write_text(text)
+    code = switches(cst.parse_module("def f(debug=False): ..."))
+    found = configured(configuration_files([str(tmp_path / "a.py")]))
+    assert {each for each in settled([code], (), found) if "not" not in each} == left
+
+
+@pytest.mark.parametrize(
+    ("use", "left"),
+    [
+        ("class C:\n    def __init__(self, cfg):\n        self.check = cfg.debug", {"check"}),
+        ("class C:\n    def __init__(self, on): ...\nC(args.debug)", {"on"}),
+        ("class C:\n    def __init__(self, on): ...\nC(args['debug'])\nC(True)", set()),
+        ("class C:\n    def __init__(self, cfg):\n        self.check = other.debug", set()),
+        ("self.check = cfg.debug\nself.check = True", set()),
+    ],
+)
+def test_what_is_an_option_by_another_name_is_as_it_is(use: str, left: set[str]) -> None:
+    assert left_off("debug = False\n" + use) - {"debug"} == left
+
+
+def test_what_a_configuration_leaves_off_is_not_turned_on_where_it_is_on(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("sisdr: false\n")
+    code = switches(cst.parse_module('if cfg["sisdr"]:\n    out["sisdr"] = f(x)'))
+    assert "sisdr" in settled([code], (), configured([str(tmp_path / "a.yaml")]))
+    assert "sisdr" not in settled([code])
+
+
 def test_a_configuration_file_may_say_a_word(tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text("kind: b\n")
     code = switches(cst.parse_module("def f(kind='a'): ..."))

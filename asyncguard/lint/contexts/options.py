@@ -161,6 +161,17 @@ def is_option(node: cst.BaseExpression) -> bool:
     return type(node) is cst.Attribute and bool(_OPTIONS(dotted(node.value)))
 
 
+def is_of_options(node: cst.CSTNode) -> bool:
+    """Whether this is one of several options, by name or by key: `args.debug`, `cfg["debug"]`."""
+    if type(node) is cst.Subscript:
+        owner = node.value
+        named = dotted(owner).rpartition(".")[2] if type(owner) is not cst.Subscript else ""
+        return bool(key_of(node)) and (bool(_OPTIONS(named)) or is_of_options(owner))
+    if type(node) is not cst.Attribute:
+        return False
+    return bool(_OPTIONS(dotted(node.value).rpartition(".")[2])) or is_of_options(node.value)
+
+
 _TYPES = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type"})
 
 

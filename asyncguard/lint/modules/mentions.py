@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import libcst as cst
 
-from asyncguard.lint.source.mentions import Bound, Mentions
+from asyncguard.lint.source.mentions import Bound, Mentions, Registered
 from asyncguard.lint.source.switches import sums_of
-from asyncguard.lint.syntax.tree import dotted, expressions, walk_expressions
+from asyncguard.lint.syntax.tree import dotted, expressions, suite, text_of, walk_expressions
 
 _DEFINITIONS = (cst.FunctionDef, cst.ClassDef)
 
@@ -19,20 +20,53 @@ def mentions(tree: cst.Module) -> Mentions:
     words: dict[str, set[str]] = {"": set()}
     decorated: set[str] = set()
     imports: set[Bound] = set()
+    registered: list[Registered] = []
     pending: list[Any] = [tree]
     for node in pending:  # outside definitions, of which each is walked as a whole
         _note(node, words[""], imports)
         for child in expressions(node):
             if type(child) not in _DEFINITIONS:
                 pending.append(child)
+                if type(child) is cst.Assign and type(child.value) is cst.Dict:
+                    registered += _tabled(child.value, dotted(child.targets[0].target))
                 continue
             own = words.setdefault(child.name.value, set())
             for part in walk_expressions(child):
                 _note(part, own, imports)
             if child.decorators:
                 decorated.add(child.name.value)
+                registered += _registered(child)
+    used = Counter(word for owner, own in words.items() if owner for word in own - {owner})
+    kept = tuple(each._replace(listed=each.listed and not used[each.name]) for each in registered)
     sums = {owner: sums_of(own) for owner, own in words.items()}
-    return Mentions(sums, frozenset(decorated), tuple(sorted(imports)))
+    return Mentions(sums, frozenset(decorated), tuple(sorted(imports)), kept)
+
+
+def _registered(definition: cst.FunctionDef | cst.ClassDef) -> Iterator[Registered]:
+    """Yield the tables that decorators put a definition into, by what they are called."""
+    for decorator in (each.decorator for each in definition.decorators):
+        call = decorator if type(decorator) is cst.Call else None
+        table = dotted(call.func if call is not None else decorator)
+        given = [text_of(each.value) for each in call.args] if call is not None else []
+        keys = tuple(key for key in given if key is not None)
+        if "regist" in table.lower() or (keys and "." not in table):
+            yield Registered(definition.name.value, table, keys, tuple(_texts_of(definition)))
+
+
+def _texts_of(definition: cst.FunctionDef | cst.ClassDef) -> Iterator[str]:
+    """Yield the texts in the body of a class, one of which may be its key: `name = "memory"`."""
+    for statement in suite(definition.body) if type(definition) is cst.ClassDef else ():
+        text = text_of(statement.value) if type(statement) is cst.Assign else None
+        if text is not None:
+            yield text
+
+
+def _tabled(node: cst.Dict, table: str) -> Iterator[Registered]:
+    """Yield what a dict of classes holds, by their keys: `{"uniform": Uniform}`."""
+    for element in node.elements:
+        key = text_of(element.key) if type(element) is cst.DictElement else None
+        if key is not None and dotted(element.value).rpartition(".")[2][:1].isupper():
+            yield Registered(dotted(element.value).rpartition(".")[2], table, (key,), listed=True)
 
 
 def _note(node: Any, words: set[str], imports: set[Bound]) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import libcst as cst
 
 from asyncguard.lint.contexts.environment import is_unset, variables_of
-from asyncguard.lint.contexts.options import asked_by
-from asyncguard.lint.source.switches import Hanging, Switches, sums_of
-from asyncguard.lint.syntax.tree import expressions, key_of, text_of, walk_expressions
+from asyncguard.lint.contexts.options import asked_by, is_of_options
+from asyncguard.lint.source.switches import Hanging, Positional, Switches, sums_of
+from asyncguard.lint.syntax.tree import dotted, expressions, key_of, text_of, walk_expressions
 
 
 def switches(tree: cst.Module) -> Switches:
@@ -19,6 +19,7 @@ def switches(tree: cst.Module) -> Switches:
     hanging: set[Hanging] = set()
     said: set[str] = set()
     worded: set[str] = set()
+    renamed: set[str] = set()
     classes, asking = _Classes(), set[int]()
     for node, under in _walk(tree):
         kind = type(node)
@@ -34,7 +35,11 @@ def switches(tree: cst.Module) -> Switches:
         if kind not in _GIVING:
             continue
         by = classes.making.get(id(node), "")
-        worded.update(name for name, value in _all_given(node, kind) if _is_word(value))
+        for name, value in _all_given(node, kind):
+            if _is_word(value):
+                worded.add(name)
+            elif is_of_options(value):
+                renamed.add(name)
         for what, name, when in _given_by(node, kind):
             if under or when or by:
                 hanging.add(Hanging(what, name, under | when, by))
@@ -43,8 +48,9 @@ def switches(tree: cst.Module) -> Switches:
     open_ = (each for each in hanging if each.name not in given[each.what])
     made, handed = frozenset(classes.made), frozenset(classes.handed)
     off, true, false, other = map(frozenset, given)
-    rest = frozenset(open_), made, handed, frozenset(worded), sums_of(said)
-    return Switches(off, true, false, other, *rest)
+    places = frozenset(classes.passed), frozenset(classes.taken)
+    rest = frozenset(open_), made, handed, frozenset(worded), frozenset(renamed), *places
+    return Switches(off, true, false, other, *rest, sums_of(said))
 
 
 def _all_given(node: cst.CSTNode, kind: type[Any]) -> Iterator[tuple[str, Any]]:
@@ -69,8 +75,19 @@ def _types_asked(node: cst.Call) -> Iterator[cst.CSTNode]:
             yield from walk_expressions(argument)
 
 
+def _texts(node: cst.Decorator) -> Iterator[cst.CSTNode]:
+    return (part for part in walk_expressions(node) if type(part) is cst.SimpleString)
+
+
+def _exported(node: cst.Assign) -> Iterable[cst.CSTNode]:
+    named = {_last(target.target) for target in node.targets}
+    return walk_expressions(node.value) if "__all__" in named else ()
+
+
 # Words and classes that only ask, declare, or say what there is to choose from.
 _ASKING: dict[type[Any], Any] = {
+    cst.Assign: _exported,
+    cst.Decorator: _texts,
     cst.Comparison: _compared,
     cst.Annotation: walk_expressions,
     cst.Call: _types_asked,
@@ -154,6 +171,8 @@ class _Classes:
 
     def __init__(self) -> None:
         self.making: dict[int, str] = {}  # classes, by the ids of what makes one takes
+        self.passed: set[Positional] = set()
+        self.taken: set[Positional] = set()
         self._calls: dict[str, set[str]] = {}
         self._called: set[int] = set()
 
@@ -170,12 +189,28 @@ class _Classes:
         if kind is cst.ClassDef:
             for statement in node.body.body:
                 if type(statement) is cst.FunctionDef and statement.name.value == "__init__":
-                    self.making[id(statement.params)] = node.name.value
+                    self._takes(node.name.value, statement.params)
         elif kind is cst.Call:
             self._called.add(id(node.func))
             self._use(_last(node.func), {name for name, _ in _keywords(node)})
+            self._passes(_last(node.func), node.args)
         elif kind in _NAMING and id(node) not in self._called:
             self._use(_last(node), set())
+
+    def _takes(self, owner: str, parameters: cst.Parameters) -> None:
+        self.making[id(parameters)] = owner
+        after_self = (*parameters.posonly_params, *parameters.params)[1:]
+        places = enumerate(each.name.value for each in after_self)
+        self.taken.update(Positional(owner, index, name) for index, name in places)
+
+    def _passes(self, owner: str, arguments: Sequence[cst.Arg]) -> None:
+        if not owner[:1].isupper() or any(each.star for each in arguments):
+            return
+        for index, each in enumerate(arguments):
+            if each.keyword is None and dotted(each.value) == "True":
+                self.passed.add(Positional(owner, index, ""))
+            elif each.keyword is None and is_of_options(each.value):
+                self.passed.add(Positional(owner, index, _last(each.value)))
 
     def _use(self, name: str, options: set[str]) -> None:
         if name[:1].isupper() and name not in _CONSTANTS:

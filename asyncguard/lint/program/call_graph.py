@@ -14,6 +14,7 @@ from asyncguard.lint.domain.hotness import OF_LOOP, Hotness
 from asyncguard.lint.domain.reasons import Provenance
 from asyncguard.lint.names import family
 from asyncguard.lint.program import calls
+from asyncguard.lint.program.choosing import unchosen
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, Hook
 from asyncguard.lint.program.levels import level_of
@@ -35,7 +36,7 @@ class CallGraph:
         self._reach = Reach(facts, configured.words)
         files = facts.values()
         programs = [each.options for each in files if not _TESTS(each.path)]
-        self.off = settled((*programs, configured), calls.asked(files))
+        self.off = settled(programs, calls.asked(files), configured)
         self.compiled = frozenset[FunctionId]().union(*(facts.compiled for facts in files))
         self._above = above = classes_above(files)
         signatures = {
@@ -52,7 +53,9 @@ class CallGraph:
         ways = (call for call in (*seen, *guesses) if not _tests(call))
         hooks = [hook for facts in files for hook in facts.hooks]
         self.hooked = {(hook.path, hook.function): hook for hook in hooks}
-        closed = calls.of_options_alone(ways, self.off) - self.hooked.keys()  # others enter these
+        left = unchosen(files, configured, _TESTS)
+        entered = {key for key in self.hooked if key not in signatures or signatures[key].has_self}
+        closed = calls.of_options_alone(ways, self.off, left) - (entered - left)  # by others
         self.fallbacks = closed.union(*(facts.fallbacks for facts in files))
         self._seldom = self.fallbacks.union(*(facts.draws for facts in files))
         self.hooks: dict[FunctionId, Hotness] = {}
@@ -212,12 +215,22 @@ class CallGraph:
         return found
 
     def level(self, call: Call, caller: Hotness) -> Hotness:
-        """Return how often a call enters its callee: no step if that loops over steps."""
+        """Return how often a call enters its callee: no step if that loops over training steps.
+
+        Nor if it is a run of many steps, but for one that is made of each batch of data.
+        """
         level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
         callee = call.callee_path, call.callee
-        if callee in self.rounds or callee in self.runs or self._makes_model(call.callee):
+        if callee in self.rounds or self._begins_run(call) or self._makes_model(call.callee):
             level = min(level, Hotness.EPOCH)
         return min(level, Hotness.RARE) if callee in self._seldom else level
+
+    def _begins_run(self, call: Call) -> bool:
+        """Whether a call runs many steps, and stands in no run, nor in a loop over batches."""
+        if (call.callee_path, call.callee) not in self.runs:
+            return False
+        of_batch = call.hot is not None and call.hot.kind is Provenance.LOADER
+        return not of_batch and (call.caller_path, call.caller) not in self.runs
 
     @cached_property
     def _callers(self) -> dict[FunctionId, tuple[list[Call], list[Call]]]:

@@ -132,7 +132,7 @@ def _is_rare(candidate: Candidate, network: CallGraph) -> bool:
 
     Its loops run as seldom as a fallback, or as an option that no call gives.
     """
-    if candidate.function in network.fallbacks:
+    if not network.fallbacks.isdisjoint((candidate.function, candidate.home)):
         return True
     in_loop = candidate.finding.loop is Loop.STEP
     return in_loop and network.is_closed(candidate.function, candidate.params)

@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from asyncguard.lint.names import family
 from asyncguard.lint.run.settings import DEFAULT_EXCLUDE
 from asyncguard.lint.run.surroundings import root_of
 from asyncguard.lint.source.switches import Switches, sums_of
 
+_TRIES = family("file.tries")
 KEYS = (".yaml", ".yml", ".json", ".toml", ".ini", ".cfg")
 COMMANDS = (".sh", ".bash", ".slurm", ".sbatch")
 MOST = 2_000  # files of a project
@@ -22,6 +24,7 @@ MOST_OF_ONE = 200_000  # bytes
 _KEY = re.compile(
     r"""(?:^|[{,])[ \t-]*["']?([A-Za-z_][\w.-]*)["']?[ \t]*[:=][ \t]*([^\s,#}][^,#\n}]*)""", re.M
 )
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*$", re.M)  # which says what nothing does
 _WORD = re.compile(r"[A-Za-z_]\w+")
 _OFF = frozenset({"false", "no", "off", "none", "null", "~", "0", "0.0", "[]", "{}", "''", '""'})
 
@@ -53,8 +56,11 @@ def configured(paths: Iterable[str]) -> Switches:
         try:
             if not os.path.isfile(path) or os.path.getsize(path) > MOST_OF_ONE:
                 continue  # a pipe would never end, and so much is data
+            if _TRIES(path):
+                continue
             with open(path, encoding="utf-8", errors="replace") as stream:
                 text = stream.read()
+            text = text if path.endswith(".json") else _COMMENT.sub("", text)
         except OSError:
             continue  # it turns on what it can be read for: nothing
         words.update(_WORD.findall(text))

@@ -20,15 +20,26 @@ class Bound(NamedTuple):
     name: str = ""
 
 
+class Registered(NamedTuple):
+    """A definition that a table has under its name or under keys: by a decorator, or in a dict."""
+
+    name: str
+    table: str  # the decorator or the dict: `MODELS.register`, `loss`, `BUFFERS`
+    keys: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()  # of its body, one of which may be its key
+    listed: bool = False  # in a dict, which its file uses the name for, and for nothing else
+
+
 class Mentions(NamedTuple):
     """The sums of the names that each definition uses, `""` being the module's own statements.
 
-    `decorated` are those that a decorator may make known to others.
+    `decorated` are those that a decorator may make known to others, `registered` by which table.
     """
 
     by: Mapping[str, bytes] = {}
     decorated: frozenset[str] = frozenset()
     imports: tuple[Bound, ...] = ()
+    registered: tuple[Registered, ...] = ()
 
     @property
     def words(self) -> set[int]:

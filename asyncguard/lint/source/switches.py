@@ -25,11 +25,20 @@ class Hanging(NamedTuple):
     by: str = ""  # the class whose default it is
 
 
+class Positional(NamedTuple):
+    """An argument of a class by its place, which is called `name` or is given an option of it."""
+
+    owner: str
+    place: int
+    name: str
+
+
 class Switches(NamedTuple):
     """Names of a file's options, by what they are given.
 
     `hanging` may be given more. `made` are classes that the file uses, `handed` those with each
-    option that all its calls hand them.
+    option that all its calls hand them. `renamed` are given an option of another name:
+    `self.check = cfg.check_logits`; so are parameters that are `passed` one.
     """
 
     off: frozenset[str] = frozenset()  # nothing, by default
@@ -40,6 +49,9 @@ class Switches(NamedTuple):
     made: frozenset[str] = frozenset()
     handed: frozenset[tuple[str, str]] = frozenset()
     worded: frozenset[str] = frozenset()  # a word
+    renamed: frozenset[str] = frozenset()
+    passed: frozenset[Positional] = frozenset()  # options, or "" for `True`
+    taken: frozenset[Positional] = frozenset()  # parameters
     said: bytes = b""  # sums of the words that may be given to any of them, four bytes each
     words: bytes = b""  # sums of all words, of what configures a program
 
@@ -59,20 +71,43 @@ IS = "="  # between the name of an option and the word that it is where a place 
 NOT = "not "  # before the name of an option where a place is run if it is off
 
 
-def settled(files: Iterable[Switches], asked: Iterable[str] = ()) -> frozenset[str]:
+def settled(
+    files: Iterable[Switches], asked: Iterable[str] = (), configured: Switches = NO_SWITCHES
+) -> frozenset[str]:
     """Return the options that all of these leave off, and `NOT` those that they leave on.
 
-    Of those that are `asked` to be a word, those too that nothing in sight gives that word.
+    Of those that are `asked` to be a word, those too that nothing in sight gives that word. What
+    configurations leave off is not turned on by what happens only where it is on.
     """
-    files = [*files]
-    hanging = _reached(files)
+    files = [*files, configured]
+    passed = _passed(files)
+    hanging = [each for each in (*_reached(files), *passed) if not _is_idle(each, configured)]
     names = [frozenset[str]().union(*given) for given in zip(*(f[:4] for f in files), strict=True)]
+    names[_OFF] = names[_OFF].union(*(f.renamed for f in files), (each.name for each in passed))
     unsaid = _unsaid(files, {*asked, *(name for each in hanging for name in each.under)})
     left, before = unsaid | _left(names, hanging), frozenset[str]()
     while left != before:  # what these keep from being given leaves others as they are
         hanging = [each for each in hanging if each.under.isdisjoint(left)]
         before, left = left, left | _left(names, hanging)
     return left
+
+
+_OFF, _TRUE, _FALSE, _OTHER = range(4)
+
+
+def _is_idle(each: Hanging, configured: Switches) -> bool:
+    return each.name in each.under and each.name in configured.off
+
+
+def _passed(files: Sequence[Switches]) -> list[Hanging]:
+    """Return what parameters of classes are given by their place."""
+    taken = {(t.owner, t.place): t.name for each in files for t in each.taken}
+    given = {(p, taken.get((p.owner, p.place))) for each in files for p in each.passed}
+    return [
+        Hanging(_OTHER, name, frozenset({p.name} if p.name else ()))
+        for p, name in given
+        if name is not None and name != p.name
+    ]
 
 
 def _unsaid(files: Sequence[Switches], asked: Iterable[str]) -> frozenset[str]:

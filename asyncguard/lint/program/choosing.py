@@ -1,0 +1,76 @@
+"""Which of the registered classes and functions a project chooses from its tables.
+
+`@MODELS.register class Head` is made where a configuration names it. Where one names others of its
+table, and neither a configuration nor the code names it, no program of the project runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from asyncguard.lint.program.facts import FileFacts, FunctionId
+from asyncguard.lint.source.mentions import Registered
+from asyncguard.lint.source.switches import Switches, sum_of
+
+
+def unchosen(
+    files: Collection[FileFacts], configured: Switches, tests: Callable[[str], object]
+) -> frozenset[FunctionId]:
+    """Return the functions of definitions that nothing chooses, of tables from which some are.
+
+    `configured`: what configurations say; `tests`: whether a file is one of unit tests.
+    """
+    tables: dict[str, list[tuple[FileFacts, Registered]]] = {}
+    for facts in files:
+        for each in facts.mentions.registered:
+            tables.setdefault(each.table, []).append((facts, each))
+    if not tables:
+        return frozenset()
+    said = _Said((each for each in files if not tests(each.path)), configured)
+    found: set[FunctionId] = set()
+    for members in tables.values():
+        left = [each for each in members if not said.names(each[0].path, each[1])]
+        if len(left) < len(members):
+            found.update(key for facts, each in left for key in _functions(files, facts, each))
+    return frozenset(found)
+
+
+class _Said:
+    """Which files say a word, or make a class."""
+
+    def __init__(self, files: Iterable[FileFacts], configured: Switches) -> None:
+        self._words: dict[int, set[str]] = {}
+        self._made: dict[str, set[str]] = {}
+        for facts in files:
+            self._note(facts.path, facts.options.said)
+            for name in facts.options.made:
+                self._made.setdefault(name, set()).add(facts.path)
+        self._note("", configured.said + configured.words)
+
+    def _note(self, path: str, sums: bytes) -> None:
+        for total in memoryview(sums).cast("I"):
+            self._words.setdefault(total, set()).add(path)
+
+    def names(self, path: str, each: Registered) -> bool:
+        """Whether something may choose it: a function by its keys alone, as anything may call it.
+
+        What its own file says of its texts, and of what a dict lists, is that alone.
+        """
+        makers = self._made.get(each.name, set())
+        if makers - {path} if each.listed else makers:
+            return True
+        if not each.name[:1].isupper() and not each.keys:
+            return True
+        if any(sum_of(name) in self._words for name in (each.name, *each.keys)):
+            return True
+        return any(self._words.get(sum_of(text), set()) - {path} for text in each.texts)
+
+
+def _functions(
+    files: Iterable[FileFacts], home: FileFacts, each: Registered
+) -> Iterator[FunctionId]:
+    """Yield the functions of a definition; a dict may hold classes of other files."""
+    for facts in files if each.listed else [home]:
+        for defined in facts.defined:
+            if defined.qualname.partition(".")[0] == each.name:
+                yield facts.path, defined.qualname
