@@ -50,6 +50,7 @@ PACKAGES = 3  # of the development half in which an item must occur
 WORDS = 8  # and in which a word must, of which there are many
 MOST = 150  # items that keep a weight, of both questions together
 TIE = 0.005  # nats, in which fits are equally good
+FLAT = 0.003  # of F1, within which probabilities are as good
 SURE = 0.9  # share of the findings called certain that are true, by cross-validation
 BIN = 50  # findings from which a bin of stated probabilities is judged
 FOR = ("to.literal", "to.default", "value.catalogue", "value.moved", "value.annotation")
@@ -369,12 +370,14 @@ def write(
 def balanced(rows: Sequence[Judged], found: np.ndarray) -> float:
     """Return the probability, in hundredths, from which precision and recall have the best mean.
 
-    Their harmonic mean, F1, over what the linter finds at all.
+    Their harmonic mean, F1, over what the linter finds at all. Of those that are as good but for
+    chance, it is the middle one.
     """
     y = np.array([row.true for row in rows])
     shown = [found >= hundredth / 100 for hundredth in range(5, 96)]
-    means = [2 * y[here].sum() / (here.sum() + y.sum()) for here in shown]
-    return (5 + int(np.argmax(means))) / 100
+    means = np.array([2 * y[here].sum() / (here.sum() + y.sum()) for here in shown])
+    good = np.flatnonzero(means >= means.max() - FLAT)
+    return (5 + int(good[len(good) // 2])) / 100
 
 
 def least_for(rows: Sequence[Judged], found: np.ndarray, precision: float) -> float:

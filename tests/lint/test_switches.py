@@ -235,6 +235,7 @@ def test_a_comment_and_the_configuration_of_a_trial_turn_nothing_on(
         ("class C:\n    def __init__(self, on): ...\nC(args['debug'])\nC(True)", set()),
         ("class C:\n    def __init__(self, cfg):\n        self.check = other.debug", set()),
         ("self.check = cfg.debug\nself.check = True", set()),
+        ("check = cfg.check", set()),
     ],
 )
 def test_what_is_an_option_by_another_name_is_as_it_is(use: str, left: set[str]) -> None:

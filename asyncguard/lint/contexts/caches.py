@@ -42,7 +42,9 @@ def _mentions(test: cst.BaseExpression, kept: cst.BaseExpression) -> bool:
 def _filled(test: cst.BaseExpression, body: cst.BaseSuite) -> cst.BaseExpression | None:
     """Return what a branch fills, which a test has found to be missing."""
     if type(test) is cst.UnaryOperation and type(test.operator) is cst.Not:
-        return test.expression if _stores_in(test.expression, body) else None
+        asked = _asked(test.expression)
+        flag = dotted(asked).startswith("self.") and dotted(asked) in _set_in(body)
+        return test.expression if flag or _stores_in(test.expression, body) else None
     if type(test) is not cst.Comparison:
         return None
     target = test.comparisons[0]
@@ -71,7 +73,7 @@ def _without_keys(table: cst.BaseExpression) -> cst.BaseExpression:
     return table.func.value if keys else table  # type: ignore[attr-defined]
 
 
-def _targets(body: cst.BaseSuite) -> Iterator[cst.BaseExpression]:
+def _targets(body: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """Yield what is assigned in a branch, within blocks of it too."""
     return (n.target for n in walk(body) if type(n) is cst.AssignTarget)
 
@@ -133,6 +135,48 @@ def recalls(node: cst.If) -> bool:
     target, value = test.comparisons[0], last.value
     kept = type(target.operator) is cst.In and type(value) is cst.Subscript
     return kept and value.value.deep_equals(target.comparator)  # type: ignore[union-attr]
+
+
+def was_done(function: cst.CSTNode, node: cst.If) -> bool:
+    """Whether a branch leaves a function that has done its work once: `if self.ready: return`.
+
+    It sets the flag itself, which may be an array: `self.ready.fill_(1)`.
+    """
+    test = node.test
+    path = dotted(_asked(test)) or (attribute_asked_for(test) if type(test) is cst.Call else "")
+    leaves = type(last_statement(node.body)) is cst.Return and node.orelse is None
+    return leaves and path.startswith("self.") and path in _set_in(function)
+
+
+def _asked(test: cst.BaseExpression) -> cst.BaseExpression:
+    """Return what is asked if it is there, or true: `x` of `x.item()`, `bool(x)`, `x is not None`."""
+    match test:
+        case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value="item" | "all" | "any"))):
+            return owner
+        case cst.Call(func=cst.Name(value="bool"), args=[given]):
+            return _asked(given.value)
+        case cst.Comparison(left=left, comparisons=[target]) if type(target.operator) is cst.IsNot:
+            return left
+    return test
+
+
+def _set_in(node: cst.CSTNode) -> frozenset[str]:
+    """Return the attributes that a function or a branch sets, as arrays too."""
+    paths = {dotted(part) for target in _targets(node) for part in _unpacked(target)}
+    calls = (n.func for n in walk(node) if type(n) is cst.Call and type(n.func) is cst.Attribute)
+    filled = {dotted(func.value) for func in calls if func.attr.value in _FILLING}
+    return frozenset(paths | {path.removesuffix(".data") for path in filled} - {""})
+
+
+def _unpacked(target: cst.BaseExpression) -> Iterator[cst.BaseExpression]:
+    if type(target) is cst.Tuple:
+        for element in target.elements:
+            yield from _unpacked(element.value)
+    else:
+        yield target
+
+
+_FILLING = frozenset({"fill_", "copy_"})
 
 
 def is_large_enough(node: cst.If) -> bool:

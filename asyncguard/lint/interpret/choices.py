@@ -85,7 +85,7 @@ def _guards(frame: Frame, node: cst.If) -> tuple[Guard | None, Guard | None]:
     raises = type(node.orelse) is cst.Else and branches.raises(node.orelse.body)
     recalled = caches.recalls(node)
     guard_true = _guard_of_body(frame, node, guard_true)
-    done = caches.is_large_enough(node)
+    done = caches.is_large_enough(node) or caches.was_done(frame.function.node, node)
     if raises or recalled or done:
         guard_false = Guard(len(frame.loops), True)
     return guard_true, guard_false

@@ -11,7 +11,7 @@ from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.definitions import Site
 from asyncguard.lint.domain.parameters import Parameter
-from asyncguard.lint.domain.reasons import MEDIUM, Doubt
+from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
@@ -68,7 +68,8 @@ def _handed_for(read: Site, value: Value) -> Value:
     elif value.role == Role.MODEL_OUTPUT and not read.compared:
         # It may as well be a dict or a tuple of device values.
         value = doubted(value, Doubt.MAY_HOLD)
-    text = read.point.kind == SyncKind.TEXT and value.role in _MAYBE_TEXT
+    unsure = value.role in _MAYBE_TEXT and value.confidence < HIGH
+    text = read.point.kind == SyncKind.TEXT and unsure
     return UNKNOWN_VALUE if text else value
 
 

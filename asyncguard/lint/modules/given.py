@@ -1,6 +1,7 @@
 """The arguments that the calls in a file hand to its own functions and classes, made in sight.
 
-`main` builds a `Lattice` and a `History(lattice)`: the history's parameter is a lattice.
+`main` builds a `Lattice` and a `History(lattice)`: the history's parameter is a lattice. Classes
+may be imported, or come from a table: `LOSSES[name]()`.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from asyncguard.lint.syntax.tree import named_in, suite, walk_expressions
 
 MOVED = "moved"  # something unknown that was moved to the device: `net.to(device)`
 EACH = "each "  # before what a list or tuple holds
+CHOSEN = "[]"  # after a table of classes, from which one is chosen
 _UNKNOWN = ""
 Given = Mapping[tuple[str, int | str], frozenset[str]]
 _Known = Mapping[str, set[str]]
 
 
 class _Making(NamedTuple):
-    """The file's classes, and the methods that give their owner back, or take it to the device."""
+    """The classes in sight, and methods that give their owner back, or take it to the device."""
 
     classes: frozenset[str]
     keeping: frozenset[str]
@@ -49,9 +51,9 @@ def given(tree: cst.Module, knowledge: Knowledge, frameworks: Iterable[str]) -> 
     """
     scopes = [node for node in suite(tree) if type(node) in (cst.FunctionDef, cst.ClassDef)]
     names = {scope.name.value for scope in scopes}
-    classes = frozenset(scope.name.value for scope in scopes if type(scope) is cst.ClassDef)
-    making = _Making(classes, *_methods(knowledge, frameworks))
+    classes = {scope.name.value for scope in scopes if type(scope) is cst.ClassDef}
     outside = [node for node in suite(tree) if type(node) not in (cst.FunctionDef, cst.ClassDef)]
+    making = _Making(frozenset({*classes, *_imported(outside)}), *_methods(knowledge, frameworks))
     of_module = _bound(outside, making, {})
     found: dict[tuple[str, int | str], set[str]] = {}
     for scope, nodes in [(None, outside), *((scope, [scope]) for scope in _functions(scopes))]:
@@ -61,6 +63,14 @@ def given(tree: cst.Module, knowledge: Knowledge, frameworks: Iterable[str]) -> 
                 described = _described(value, making, known)
                 found.setdefault((call.func.value, key), set()).update(described)
     return {key: frozenset(told) for key, told in found.items() if _UNKNOWN not in told}
+
+
+def _imported(nodes: Iterable[Any]) -> Iterator[str]:
+    """Yield the names that are imported and written like those of classes."""
+    for node in nodes:
+        if type(node) is cst.ImportFrom and not isinstance(node.names, cst.ImportStar):
+            names = (each.evaluated_alias or each.evaluated_name for each in node.names)
+            yield from (name for name in names if name[:1].isupper() and not name.isupper())
 
 
 def _functions(scopes: Iterable[Any]) -> Iterator[cst.FunctionDef]:
@@ -136,6 +146,9 @@ def _described(value: Any, making: _Making, known: _Known) -> set[str]:
     func = value.func
     if type(func) is cst.Name:
         return {func.value if func.value in making.classes else _UNKNOWN}
+    if type(func) is cst.Subscript and type(func.value) is cst.Name:
+        table = func.value.value
+        return {f"{table}{CHOSEN}" if table.isupper() else _UNKNOWN}
     if type(func) is cst.Attribute and func.attr.value in making.keeping:
         told = _described(func.value, making, known)
         moved = _UNKNOWN in told and func.attr.value in making.moving

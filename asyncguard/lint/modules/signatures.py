@@ -8,19 +8,21 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame, Host, evaluate
 from asyncguard.lint.contexts.priors import prior_for
-from asyncguard.lint.domain.definitions import FunctionInfo, class_of
+from asyncguard.lint.domain.definitions import FunctionInfo, classes_of
 from asyncguard.lint.domain.dependence import on_parameter
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.parameters import Parameter
 from asyncguard.lint.domain.reasons import LOW, MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
     CLASS,
+    CLASSES,
     CONTAINER,
     DEVICE,
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
     MODEL,
+    SYMBOL,
     UNKNOWN,
     UNKNOWN_VALUE,
     Role,
@@ -33,7 +35,7 @@ from asyncguard.lint.domain.values import (
     settled,
 )
 from asyncguard.lint.interpret import types
-from asyncguard.lint.modules.given import EACH, MOVED
+from asyncguard.lint.modules.given import CHOSEN, EACH, MOVED
 from asyncguard.lint.modules.runtimes import is_for_another_device
 from asyncguard.lint.syntax.tree import dotted, parse_type
 from asyncguard.model import Loop
@@ -125,11 +127,23 @@ def _handed(frame: Frame, told: str, name: str) -> Value:
     if told == MOVED:
         called = info.cls is not None and {f"self.{name}", f"self._{name}"} & info.cls.called
         return Value(MODEL, host.frameworks[0]) if called else UNKNOWN_VALUE
-    made = host.frame.lookup(told.removeprefix(EACH))
-    if made is None or made.kind != CLASS:
+    made = _named_class(frame, told.removeprefix(EACH))
+    if made is None or made.kind not in (CLASS, CLASSES):
         return UNKNOWN_VALUE
-    value = types.instance_of(class_of(made))
+    each = [types.instance_of(cls) for cls in classes_of(made)]
+    value = functools.reduce(join, each)
     return container(value) if told.startswith(EACH) else value
+
+
+def _named_class(frame: Frame, name: str) -> Value | None:
+    """Return the class of a name, or those of a table, its own or imported."""
+    host = frame.analysis
+    found = host.frame.lookup(name.removesuffix(CHOSEN))
+    if found is None or not name.endswith(CHOSEN):
+        cls = host.foreign_class(found.name) if found and found.kind == SYMBOL else None
+        return Value(CLASS, ref=cls) if cls is not None else found
+    table = host.table(frame, found.name) if found.kind == SYMBOL else found
+    return table.element if table is not None else None
 
 
 def _annotated(outer: Frame, parameter: Parameter) -> Value | None:

@@ -38,7 +38,7 @@ def switches(tree: cst.Module) -> Switches:
         for name, value in _all_given(node, kind):
             if _is_word(value):
                 worded.add(name)
-            elif is_of_options(value):
+            elif is_of_options(value) and not _hands_on(name, value):
                 renamed.add(name)
         for what, name, when in _given_by(node, kind):
             if under or when or by:

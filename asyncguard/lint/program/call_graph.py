@@ -53,10 +53,10 @@ class CallGraph:
         ways = (call for call in (*seen, *guesses) if not _tests(call))
         hooks = [hook for facts in files for hook in facts.hooks]
         self.hooked = {(hook.path, hook.function): hook for hook in hooks}
-        left = unchosen(files, configured, _TESTS)
         entered = {key for key in self.hooked if key not in signatures or signatures[key].has_self}
-        closed = calls.of_options_alone(ways, self.off, left) - (entered - left)  # by others
-        self.fallbacks = closed.union(*(facts.fallbacks for facts in files))
+        closed = calls.of_options_alone(ways, self.off) - entered  # by others
+        left = unchosen(files, configured, _TESTS)
+        self.fallbacks = left.union(closed, *(facts.fallbacks for facts in files))
         self._seldom = self.fallbacks.union(*(facts.draws for facts in files))
         self.hooks: dict[FunctionId, Hotness] = {}
         self._enter(hooks, signatures)

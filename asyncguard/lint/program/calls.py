@@ -135,19 +135,14 @@ def asked(files: Iterable[FileFacts]) -> Iterator[str]:
             yield from candidate.switches
 
 
-def of_options_alone(
-    calls: Iterable[Call], off: Collection[str], unchosen: Collection[FunctionId]
-) -> frozenset[FunctionId]:
-    """Return the functions that are called only for options which are off, or by such functions.
-
-    And those that nothing chooses, with what they alone call.
-    """
+def of_options_alone(calls: Iterable[Call], off: Collection[str]) -> frozenset[FunctionId]:
+    """Return the functions that are called only for options which are off, or by such functions."""
     ways: dict[FunctionId, set[FunctionId | None]] = {}
     for call in calls:
         closed = not call.context.switches.isdisjoint(off)
         caller = None if closed else (call.caller_path, call.caller)
         ways.setdefault((call.callee_path, call.callee), set()).add(caller)
-    found: set[FunctionId | None] = {None, *unchosen}
+    found: set[FunctionId | None] = {None}
     before = 0
     while len(found) != before:
         before = len(found)

@@ -1,7 +1,8 @@
 """Which of the registered classes and functions a project chooses from its tables.
 
 `@MODELS.register class Head` is made where a configuration names it. Where one names others of its
-table, and neither a configuration nor the code names it, no program of the project runs it.
+table, and neither a configuration nor the code names it, no program of the project runs it; but a
+table of which it names few is for those who use the project: they choose.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from asyncguard.lint.program.facts import FileFacts, FunctionId
 from asyncguard.lint.source.mentions import Registered
 from asyncguard.lint.source.switches import Switches, sum_of
+
+FEW = 5  # that a project leaves in a table which it chooses from itself
 
 
 def unchosen(
@@ -30,7 +33,7 @@ def unchosen(
     found: set[FunctionId] = set()
     for members in tables.values():
         left = [each for each in members if not said.names(each[0].path, each[1])]
-        if len(left) < len(members):
+        if len(left) < len(members) and len(left) <= max(FEW, len(members) - len(left)):
             found.update(key for facts, each in left for key in _functions(files, facts, each))
     return frozenset(found)
 

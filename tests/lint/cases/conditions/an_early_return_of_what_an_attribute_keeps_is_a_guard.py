@@ -11,12 +11,12 @@ class Blur(torch.nn.Module):
     def prepare(self, x: torch.Tensor):
         if self.scale is not None:
             return
-        self.scale = x.mean().item()  # ASG102
+        self.scale = x.mean().item()
 
     def weights(self, x: torch.Tensor):
         if hasattr(self, "kept"):
             return self.kept
-        self.kept, self.n = x.mean().item(), 1  # ASG102
+        self.kept, self.n = x.mean().item(), 1
         return self.kept
 
     def measure(self, x: torch.Tensor):

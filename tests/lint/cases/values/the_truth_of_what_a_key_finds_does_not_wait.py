@@ -1,4 +1,4 @@
-# settings: min_probability=0.25
+# settings: min_probability=0.4
 import torch
 from torch import nn
 
