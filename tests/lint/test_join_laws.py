@@ -89,7 +89,8 @@ FUNCTIONS = [
     FunctionInfo(f"f{number}", f"f{number}", NO_TREE, cast(Any, File())) for number in range(6)
 ]
 CLASSES = [
-    ClassInfo(f"C{number}", f"C{number}", cast(Any, File())) for number in range(MAX_CLASSES + 2)
+    ClassInfo(f"C{number:02}", f"C{number:02}", cast(Any, File()))
+    for number in range(MAX_CLASSES + 2)
 ]
 instances = st.builds(
     lambda kind, cls: Value(kind, "torch", ref=cls),

@@ -20,9 +20,9 @@ class Model(torch.nn.Module):
         self.bias = bias
 
     def forward(self, x: torch.Tensor, labels=None, full=True, *, audio=False, rate=0.0):
-        y = x.sum()
+        loss = x.sum()
 {body}
-        return y
+        return loss
 """
 
 
@@ -37,27 +37,30 @@ def named(body: str) -> list[str]:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("y.item()", ""),
-        ("if labels is not None:\n    y.item()", "`labels`"),
-        ("if labels is None:\n    pass\nelse:\n    y.item()", "`labels`"),
-        ("if labels is None:\n    y.item()", ""),
-        ("if audio:\n    y.item()", "`audio`"),
-        ("if not audio:\n    y.item()", ""),
-        ("if not audio:\n    return y\ny.item()", "`audio`"),
-        ("if labels is None or not audio:\n    return y\ny.nonzero()", "`labels` and `audio`"),
-        ("if audio and x.shape[0] > 1:\n    y.sum().cpu()", "`audio`"),
-        ("if audio or x.shape[0] > 1:\n    y.sum().cpu()", ""),
-        ("z = y.item() if audio else 0", "`audio`"),
-        ("z = 0 if audio else y.item()", ""),
-        ("z = audio and y.item() > 1", "`audio`"),
-        ("z = labels is None or y.item() > 1", "`labels`"),
-        ("z = audio or y.item() > 1", ""),
-        ("if self.smooth:\n    y.item()", "`self.smooth`"),
-        ("if rate > 0:\n    y.item()", "`rate`"),
-        ("if rate != 0.0:\n    y.item()", "`rate`"),
-        ("if rate <= 0:\n    return y\ny.item()", "`rate`"),
-        ("if rate > 1:\n    y.item()", ""),
-        ("if 0 < rate < 1:\n    y.item()", ""),
+        ("loss.item()", ""),
+        ("if labels is not None:\n    loss.item()", "`labels`"),
+        ("if labels is None:\n    pass\nelse:\n    loss.item()", "`labels`"),
+        ("if labels is None:\n    loss.item()", ""),
+        ("if audio:\n    loss.item()", "`audio`"),
+        ("if not audio:\n    loss.item()", ""),
+        ("if not audio:\n    return loss\nloss.item()", "`audio`"),
+        (
+            "if labels is None or not audio:\n    return loss\nloss.nonzero()",
+            "`labels` and `audio`",
+        ),
+        ("if audio and x.shape[0] > 1:\n    loss.sum().cpu()", "`audio`"),
+        ("if audio or x.shape[0] > 1:\n    loss.sum().cpu()", ""),
+        ("z = loss.item() if audio else 0", "`audio`"),
+        ("z = 0 if audio else loss.item()", ""),
+        ("z = audio and loss.item() > 1", "`audio`"),
+        ("z = labels is None or loss.item() > 1", "`labels`"),
+        ("z = audio or loss.item() > 1", ""),
+        ("if self.smooth:\n    loss.item()", "`self.smooth`"),
+        ("if rate > 0:\n    loss.item()", "`rate`"),
+        ("if rate != 0.0:\n    loss.item()", "`rate`"),
+        ("if rate <= 0:\n    return loss\nloss.item()", "`rate`"),
+        ("if rate > 1:\n    loss.item()", ""),
+        ("if 0 < rate < 1:\n    loss.item()", ""),
     ],
 )
 def test_a_message_names_the_options_that_a_wait_takes(body: str, expected: str) -> None:
@@ -67,12 +70,12 @@ def test_a_message_names_the_options_that_a_wait_takes(body: str, expected: str)
 @pytest.mark.parametrize(
     "body",
     [
-        "if full:\n    y.item()",  # on by default
-        "if self.bias:\n    y.item()",
-        "if self.scale:\n    y.item()",  # not the parameter itself
-        "audio = x.shape[0] > 1\nif audio:\n    y.item()",  # decided here
-        'if labels is None:\n    raise ValueError("labels")\ny.item()',  # every program gives them
-        "if x.shape[0] > 1:\n    y.item()",
+        "if full:\n    loss.item()",  # on by default
+        "if self.bias:\n    loss.item()",
+        "if self.scale:\n    loss.item()",  # not the parameter itself
+        "audio = x.shape[0] > 1\nif audio:\n    loss.item()",  # decided here
+        'if labels is None:\n    raise ValueError("labels")\nloss.item()',  # every program gives them
+        "if x.shape[0] > 1:\n    loss.item()",
     ],
 )
 def test_what_every_program_does_is_no_option(body: str) -> None:

@@ -149,7 +149,7 @@ def was_done(function: cst.CSTNode, node: cst.If) -> bool:
 
 
 def _asked(test: cst.BaseExpression) -> cst.BaseExpression:
-    """Return what is asked if it is there, or true: `x` of `x.item()`, `bool(x)`, `x is not None`."""
+    """Return what is asked if it is there, or true: `x.item()`, `bool(x)`, `x is not None`."""
     match test:
         case cst.Call(func=cst.Attribute(value=owner, attr=cst.Name(value="item" | "all" | "any"))):
             return owner

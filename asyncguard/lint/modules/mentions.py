@@ -62,11 +62,12 @@ def _texts_of(definition: cst.FunctionDef | cst.ClassDef) -> Iterator[str]:
 
 
 def _tabled(node: cst.Dict, table: str) -> Iterator[Registered]:
-    """Yield what a dict of classes holds, by their keys: `{"uniform": Uniform}`."""
+    """Yield what a dict of classes or functions holds, by their keys: `{"uniform": Uniform}`."""
     for element in node.elements:
         key = text_of(element.key) if type(element) is cst.DictElement else None
-        if key is not None and dotted(element.value).rpartition(".")[2][:1].isupper():
-            yield Registered(dotted(element.value).rpartition(".")[2], table, (key,), listed=True)
+        name = dotted(element.value).rpartition(".")[2]
+        if key is not None and name:
+            yield Registered(name, table, (key,), listed=True)
 
 
 def _note(node: Any, words: set[str], imports: set[Bound]) -> None:

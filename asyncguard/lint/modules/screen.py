@@ -5,6 +5,7 @@ It needs no trees, so that files without a framework are checked without libcst.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from asyncguard.lint.source.decode import (
     starred_in,
 )
 
+_LOOPS = re.compile(r"^[ \t]+(for|while)\b", re.M).search
 NEAR = 3  # folders, from a file's own upward, whose files tell what framework it is for
 
 
@@ -57,7 +59,18 @@ class Screen:
         if any(self.knowledge.has(method, found) for method in methods):
             return found
         drives = called_in(text, tuple(self.knowledge.language.drives))
-        return self._of_package(path) if drives else ()
+        found = self._of_package(path) if drives else ()
+        return found or self._of_program(path, text)
+
+    def _of_program(self, path: str, text: str) -> tuple[str, ...]:
+        """Return the frameworks that a program without any has from what it imports and loops over.
+
+        Its loop may be the training loop, whose steps stand in other files.
+        """
+        if "__main__" not in text or not _LOOPS(text):
+            return ()
+        sources = (other for other in self.handed_on.sources(path) if other != path)
+        return self._first_imported(path, sources)
 
     def _of_package(self, path: str) -> tuple[str, ...]:
         """Return the frameworks of the nearest files, or of the first of its package with any."""

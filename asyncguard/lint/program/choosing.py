@@ -39,12 +39,13 @@ def unchosen(
 
 
 class _Said:
-    """Which files say a word, or make a class."""
+    """Which files say a word, make a class, or use the name of a function."""
 
     def __init__(self, files: Iterable[FileFacts], configured: Switches) -> None:
+        self._files = [*files]
         self._words: dict[int, set[str]] = {}
         self._made: dict[str, set[str]] = {}
-        for facts in files:
+        for facts in self._files:
             self._note(facts.path, facts.options.said)
             for name in facts.options.made:
                 self._made.setdefault(name, set()).add(facts.path)
@@ -55,18 +56,30 @@ class _Said:
             self._words.setdefault(total, set()).add(path)
 
     def names(self, path: str, each: Registered) -> bool:
-        """Whether something may choose it: a function by its keys alone, as anything may call it.
+        """Whether something may choose it, or makes or calls it without.
 
         What its own file says of its texts, and of what a dict lists, is that alone.
         """
         makers = self._made.get(each.name, set())
         if makers - {path} if each.listed else makers:
             return True
-        if not each.name[:1].isupper() and not each.keys:
-            return True
         if any(sum_of(name) in self._words for name in (each.name, *each.keys)):
             return True
-        return any(self._words.get(sum_of(text), set()) - {path} for text in each.texts)
+        texts = (each.name.lower(), *each.texts)
+        if any(self._words.get(sum_of(text), set()) - {path} for text in texts):
+            return True
+        return not each.name[:1].isupper() and (not each.keys or self._is_used(path, each.name))
+
+    def _is_used(self, path: str, name: str) -> bool:
+        """Whether another definition, or another file, uses the name of a function."""
+        total = sum_of(name)
+        for facts in self._files:
+            if facts.path != path and total in facts.mentions.words:
+                return True
+            own = ((k, words) for k, words in facts.mentions.by.items() if k not in ("", name))
+            if any(total in memoryview(words).cast("I") for _, words in own):
+                return True
+        return False
 
 
 def _functions(
