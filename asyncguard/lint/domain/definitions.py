@@ -23,15 +23,7 @@ from asyncguard.lint.domain.outlined import Outlined
 from asyncguard.lint.domain.parameters import Parameter, parameters_of
 from asyncguard.lint.domain.reasons import Reason
 from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs, Region
-from asyncguard.lint.domain.values import (
-    CLASS,
-    CLASSES,
-    INSTANCE,
-    INSTANCES,
-    UNKNOWN_VALUE,
-    Role,
-    Value,
-)
+from asyncguard.lint.domain.values import ONE_OF, UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.syntax.docstrings import documented
 from asyncguard.lint.syntax.tree import docstring, dotted
@@ -149,11 +141,8 @@ def classes_of(value: Value) -> tuple[ClassInfo, ...]:
 
 def each_instance(value: Value) -> list[Value]:
     """Return, of what may be of several checked classes or one of them, an instance or each."""
-    kind = _ONE_OF.get(value.kind, value.kind)
+    kind = ONE_OF.get(value.kind, value.kind)
     return [value._replace(kind=kind, ref=cls) for cls in classes_of(value)]
-
-
-_ONE_OF = {INSTANCES: INSTANCE, CLASSES: CLASS}
 
 
 @dataclass(eq=False, slots=True)

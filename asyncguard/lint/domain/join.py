@@ -107,9 +107,8 @@ def _without_place(value: Value) -> Value:
 
 def _join_plain(left: Value, right: Value) -> Value:
     """Join two values of the lowest rank: plain objects, names and classes."""
-    if left.kind in _OF_CLASSES and right.kind in _OF_CLASSES and left.ref != right.ref:
-        chosen = _join_fields(left._replace(kind=CLASSES), right._replace(kind=CLASSES))
-        return chosen if chosen.ref is not None else _lifted(chosen)
+    if {left.kind, right.kind} <= _OF_CLASSES:
+        return _one_class(left, right)
     if left.kind != right.kind:
         return _join_fields(_lifted(left), _lifted(right))
     if left.kind == SYMBOL and left.name != right.name and "numpy" in (left.name, right.name):
@@ -122,6 +121,14 @@ def _join_plain(left: Value, right: Value) -> Value:
     if left.kind == HOST:
         return _join_hosts(left, right)
     return _join_fields(left, right)
+
+
+def _one_class(left: Value, right: Value) -> Value:
+    """Return a class that may be either; of many, none is known."""
+    if left.ref == right.ref:
+        return _join_fields(left, right)
+    chosen = _join_fields(left._replace(kind=CLASSES), right._replace(kind=CLASSES))
+    return chosen if chosen.ref is not None else _lifted(chosen)
 
 
 def _last_name(symbol: Value) -> str:

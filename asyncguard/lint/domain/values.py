@@ -34,6 +34,7 @@ CLASS = "class"  # likewise; `ref` is its ClassInfo
 CLASSES = "classes"  # one of several such classes
 INSTANCE = "instance"  # of such a class
 INSTANCES = "instances"  # of one of several such classes, or of one and something unknown
+ONE_OF = {INSTANCES: INSTANCE, CLASSES: CLASS}
 SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from
 ARRAYS = frozenset({DEVICE, HOST_ARRAY})
 ONE_NUMBER = "number"  # the name of an array without dimensions: what reduces a whole array gives

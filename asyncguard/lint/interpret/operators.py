@@ -154,8 +154,13 @@ def combine(left: Value, right: Value, *, mask: bool = False) -> Value:
         return array._replace(params=params, role=role, ref=combined(operands))
     if left.kind == right.kind == HOST:
         return no_surer(no_surer(_of_numbers(left, right), left), right)
+    return Value(params=params, role=role, name=_entry_of(left, right))
+
+
+def _entry_of(left: Value, right: Value) -> str:
+    """Return which entry of an argument an operator takes, if it takes one alone."""
     parts = {side.name for side in (left, right) if side.kind == UNKNOWN and side.params}
-    return Value(params=params, role=role, name=parts.pop() if len(parts) == 1 else "")
+    return parts.pop() if len(parts) == 1 else ""
 
 
 def _of_numbers(left: Value, right: Value) -> Value:

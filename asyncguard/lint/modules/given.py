@@ -141,9 +141,11 @@ def _described(value: Any, making: _Making, known: _Known) -> set[str]:
         parts = [_described(element.value, making, known) for element in value.elements]
         told = set[str]().union(*parts)
         return {_UNKNOWN} if told & {_UNKNOWN, MOVED} else {f"{EACH}{name}" for name in told}
-    if type(value) is not cst.Call:
-        return {_UNKNOWN}
-    func = value.func
+    return _made(value.func, making, known) if type(value) is cst.Call else {_UNKNOWN}
+
+
+def _made(func: Any, making: _Making, known: _Known) -> set[str]:
+    """Return the same of what a call of this makes."""
     if type(func) is cst.Name:
         return {func.value if func.value in making.classes else _UNKNOWN}
     if type(func) is cst.Subscript and type(func.value) is cst.Name:

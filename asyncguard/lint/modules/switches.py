@@ -29,17 +29,13 @@ def switches(tree: cst.Module) -> Switches:
             said.update(_word(node))
         if id(node) not in asking:
             classes.note(node, kind)
-        if (kind is cst.Call or kind is cst.Comparison) and is_unset(node):
-            for what in (_OFF, _FALSE):
-                given[what].update(variables_of(node))
+        for what in (_OFF, _FALSE):
+            given[what].update(_unset_in(node, kind))
         if kind not in _GIVING:
             continue
         by = classes.making.get(id(node), "")
-        for name, value in _all_given(node, kind):
-            if _is_word(value):
-                worded.add(name)
-            elif is_of_options(value) and not _hands_on(name, value):
-                renamed.add(name)
+        worded.update(name for name, value in _all_given(node, kind) if _is_word(value))
+        renamed.update(name for name, value in _all_given(node, kind) if _is_renamed(name, value))
         for what, name, when in _given_by(node, kind):
             if under or when or by:
                 hanging.add(Hanging(what, name, under | when, by))
@@ -57,6 +53,17 @@ def _all_given(node: cst.CSTNode, kind: type[Any]) -> Iterator[tuple[str, Any]]:
     if kind is cst.Call:
         yield from _declared(node)  # type: ignore[arg-type]
     yield from _GIVING[kind](node)
+
+
+def _unset_in(node: Any, kind: type[Any]) -> frozenset[str]:
+    """Return the variables of the environment that this reads, where they are off if not set."""
+    asks = kind is cst.Call or kind is cst.Comparison
+    return variables_of(node) if asks and is_unset(node) else frozenset()
+
+
+def _is_renamed(name: str, value: cst.CSTNode) -> bool:
+    """Whether a value is an option of another name."""
+    return is_of_options(value) and not _hands_on(name, value)
 
 
 def _is_word(value: cst.CSTNode) -> bool:

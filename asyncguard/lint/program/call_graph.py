@@ -18,7 +18,7 @@ from asyncguard.lint.program.choosing import unchosen
 from asyncguard.lint.program.definitions import classes_above, definitions
 from asyncguard.lint.program.facts import Call, FileFacts, FunctionId, Hook
 from asyncguard.lint.program.levels import level_of
-from asyncguard.lint.program.reach import Reach, module_name
+from asyncguard.lint.program.reach import Reach, module_name, users_of
 from asyncguard.lint.source.switches import NO_SWITCHES, Switches, settled, sum_of
 from asyncguard.model import Loop
 
@@ -215,10 +215,7 @@ class CallGraph:
         return found
 
     def level(self, call: Call, caller: Hotness) -> Hotness:
-        """Return how often a call enters its callee: no step if that loops over training steps.
-
-        Nor if it is a run of many steps, but for one that is made of each batch of data.
-        """
+        """Return how often a call enters its callee: no step if that runs many or makes a model."""
         level = Hotness.COLD if self.is_aside(call.callee) else level_of(call, caller)
         callee = call.callee_path, call.callee
         if callee in self.rounds or self._begins_run(call) or self._makes_model(call.callee):
@@ -373,17 +370,7 @@ class CallGraph:
     @cached_property
     def _users(self) -> dict[int, set[str]]:
         """The files, but for unit tests, that use what findings stand in, by sums of its names."""
-        stand = [(p, c.finding.function) for p, f in self.facts.items() for c in f.candidates]
-        named = {
-            name for path, head in stand for name in (head.partition(".")[0], module_name(path))
-        }
-        heads = set(map(sum_of, named | {"__name__"}))
-        users: dict[int, set[str]] = {}
-        for path, facts in self.facts.items():
-            for word in heads & facts.mentions.words:
-                if not _TESTS(path):
-                    users.setdefault(word, set()).add(path)
-        return users
+        return users_of(self.facts)
 
     def entered_by(self, call: Call) -> Hotness:
         """Return how often the caller of a call is entered."""

@@ -210,6 +210,19 @@ class Reach:
         return found
 
 
+def users_of(files: Mapping[str, FileFacts]) -> dict[int, set[str]]:
+    """Return the files, but for unit tests, that use what findings stand in, by sums of names."""
+    stand = [(path, c.finding.function) for path, f in files.items() for c in f.candidates]
+    named = {name for path, head in stand for name in (head.partition(".")[0], module_name(path))}
+    heads = set(map(sum_of, named | {"__name__"}))
+    users: dict[int, set[str]] = {}
+    for path, facts in files.items():
+        for word in heads & facts.mentions.words:
+            if not _TESTS(path):
+                users.setdefault(word, set()).add(path)
+    return users
+
+
 def module_name(path: str) -> str:
     """Return the name that a file is imported by: of a package that of its folder."""
     return os.path.basename(_stem(path))
