@@ -74,7 +74,7 @@ def test_a_message_names_the_options_that_a_wait_takes(body: str, expected: str)
         "if self.bias:\n    loss.item()",
         "if self.scale:\n    loss.item()",  # not the parameter itself
         "audio = x.shape[0] > 1\nif audio:\n    loss.item()",  # decided here
-        'if labels is None:\n    raise ValueError("labels")\nloss.item()',  # every program gives them
+        'if labels is None:\n    raise ValueError("labels")\nloss.item()',  # all give them
         "if x.shape[0] > 1:\n    loss.item()",
     ],
 )
