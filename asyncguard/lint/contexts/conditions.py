@@ -30,7 +30,7 @@ from asyncguard.lint.domain.loops import Guard
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import dotted, suite, walk
 
-_FLAG = family("test.flag")
+_FLAG, _DEBUGS = family("test.flag"), family("test.debugs")
 _PERIOD = family("period.length")
 _COUNTER = family("counter.compared")
 _CONDITIONS = frozenset({cst.Comparison, cst.BooleanOperation, cst.UnaryOperation})
@@ -76,7 +76,9 @@ def guard_of(frame: Frame, test: cst.BaseExpression) -> tuple[Guard | None, Guar
     """Return the guards that a condition puts on its `if` and its `else` branch."""
     depth = len(frame.loops)
     if type(test) is cst.Comparison and type(test.comparisons[0].operator) in IDENTITY:
-        return None, None
+        asks = type(test.comparisons[0].operator) is cst.IsNot  # `debug_level is not None`
+        debugs = asks and _DEBUGS(dotted(test.left).rpartition(".")[2])
+        return Guard(depth, True) if debugs else None, None
     _note_period(frame, test)
     rarity = rare(frame, test)
     if rarity == USUAL:
