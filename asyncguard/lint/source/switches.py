@@ -26,7 +26,7 @@ class Hanging(NamedTuple):
 
 
 class Positional(NamedTuple):
-    """An argument of a class by its place, which is called `name` or is given an option of it."""
+    """A place among the arguments of a class: `name` is its parameter, or the option put there."""
 
     owner: str
     place: int
@@ -100,13 +100,16 @@ def _is_idle(each: Hanging, configured: Switches) -> bool:
 
 
 def _passed(files: Sequence[Switches]) -> list[Hanging]:
-    """Return what parameters of classes are given by their place."""
-    taken = {(t.owner, t.place): t.name for each in files for t in each.taken}
-    given = {(p, taken.get((p.owner, p.place))) for each in files for p in each.passed}
+    """Return what parameters of classes are given by their place; of several of a name, each."""
+    taken: dict[tuple[str, int], set[str]] = {}
+    for each in (t for file in files for t in file.taken):
+        taken.setdefault((each.owner, each.place), set()).add(each.name)
+    given = {p for file in files for p in file.passed}
     return [
         Hanging(_OTHER, name, frozenset({p.name} if p.name else ()))
-        for p, name in given
-        if name is not None and name != p.name
+        for p in given
+        for name in taken.get((p.owner, p.place), ())
+        if name != p.name
     ]
 
 
