@@ -156,7 +156,7 @@ _TRAINING = family("state.training")
 _OPTIONS = family("value.options")
 
 
-def is_option(node: cst.BaseExpression) -> bool:
+def is_option(node: cst.CSTNode) -> bool:
     """Whether this is one of several options: `args.steps`."""
     return type(node) is cst.Attribute and bool(_OPTIONS(dotted(node.value)))
 
@@ -167,9 +167,7 @@ def is_of_options(node: cst.CSTNode) -> bool:
         owner = node.value
         named = dotted(owner).rpartition(".")[2] if type(owner) is not cst.Subscript else ""
         return bool(key_of(node)) and (bool(_OPTIONS(named)) or is_of_options(owner))
-    if type(node) is not cst.Attribute:
-        return False
-    return bool(_OPTIONS(dotted(node.value).rpartition(".")[2])) or is_of_options(node.value)
+    return is_option(node) or (type(node) is cst.Attribute and is_of_options(node.value))
 
 
 _TYPES = frozenset({"isinstance", "issubclass", "hasattr", "callable", "type"})

@@ -29,13 +29,15 @@ def switches(tree: cst.Module) -> Switches:
             said.update(_word(node))
         if id(node) not in asking:
             classes.note(node, kind)
-        for what in (_OFF, _FALSE):
-            given[what].update(_unset_in(node, kind))
+        unset = _unset_in(node, kind)
+        given[_OFF].update(unset)
+        given[_FALSE].update(unset)
         if kind not in _GIVING:
             continue
         by = classes.making.get(id(node), "")
-        worded.update(name for name, value in _all_given(node, kind) if _is_word(value))
-        renamed.update(name for name, value in _all_given(node, kind) if _is_renamed(name, value))
+        values = [*_all_given(node, kind)]
+        worded.update(name for name, value in values if _is_word(value))
+        renamed.update(name for name, value in values if _is_renamed(name, value))
         for what, name, when in _given_by(node, kind):
             if under or when or by:
                 hanging.add(Hanging(what, name, under | when, by))

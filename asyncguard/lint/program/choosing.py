@@ -8,6 +8,7 @@ table of which it names few is for those who use the project: they choose.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
 
 from asyncguard.lint.program.facts import FileFacts, FunctionId
 from asyncguard.lint.source.mentions import Registered
@@ -23,26 +24,31 @@ def unchosen(
 
     `configured`: what configurations say; `tests`: whether a file is one of unit tests.
     """
-    tables: dict[str, list[tuple[FileFacts, Registered]]] = {}
+    tables: dict[str, list[_Member]] = {}
     for facts in files:
         for each in facts.mentions.registered:
             tables.setdefault(each.table, []).append((facts, each))
-    if not tables:
-        return frozenset()
-    said = _Said((each for each in files if not tests(each.path)), configured)
-    found: set[FunctionId] = set()
-    for members in tables.values():
-        left = [each for each in members if not said.names(each[0].path, each[1])]
-        if len(left) < len(members) and len(left) <= max(FEW, len(members) - len(left)):
-            found.update(key for facts, each in left for key in _functions(files, facts, each))
-    return frozenset(found)
+    members = [each for several in tables.values() for each in several]
+    said = _Said((each for each in files if not tests(each.path)), configured, members)
+    found: list[_Member] = []
+    for several in tables.values():
+        left = [each for each in several if not said.names(each[0], each[1])]
+        if len(left) < len(several) and len(left) <= max(FEW, len(several) - len(left)):
+            found += left
+    return frozenset(_functions(files, found))
+
+
+_Member = tuple[FileFacts, Registered]  # and the file that puts it into its table
 
 
 class _Said:
-    """Which files say a word, make a class, or use the name of a function."""
+    """Which files say the words by which members may be chosen, make classes, or use names."""
 
-    def __init__(self, files: Iterable[FileFacts], configured: Switches) -> None:
-        self._files = [*files]
+    def __init__(
+        self, files: Iterable[FileFacts], configured: Switches, members: Iterable[_Member]
+    ) -> None:
+        self._asked = {sum_of(word) for _, each in members for word in _words(each)}
+        self._files = [*files] if self._asked else []
         self._words: dict[int, set[str]] = {}
         self._made: dict[str, set[str]] = {}
         for facts in self._files:
@@ -52,41 +58,53 @@ class _Said:
         self._note("", configured.said + configured.words)
 
     def _note(self, path: str, sums: bytes) -> None:
-        for total in memoryview(sums).cast("I"):
+        for total in self._asked.intersection(memoryview(sums).cast("I")):
             self._words.setdefault(total, set()).add(path)
 
-    def names(self, path: str, each: Registered) -> bool:
+    def names(self, home: FileFacts, each: Registered) -> bool:
         """Whether something may choose it, or makes or calls it without.
 
         What its own file says of its texts, and of what a dict lists, is that alone.
         """
+        own = {home.path}
         makers = self._made.get(each.name, set())
-        if makers - {path} if each.listed else makers:
+        if makers - own if each.listed else makers:
             return True
         if any(sum_of(name) in self._words for name in (each.name, *each.keys)):
             return True
         texts = (each.name.lower(), *each.texts)
-        if any(self._words.get(sum_of(text), set()) - {path} for text in texts):
+        if any(self._words.get(sum_of(text), set()) - own for text in texts):
             return True
-        return not each.name[:1].isupper() and (not each.keys or self._is_used(path, each.name))
+        return not each.name[:1].isupper() and (not each.keys or self._is_used(home, each.name))
 
-    def _is_used(self, path: str, name: str) -> bool:
-        """Whether another definition, or another file, uses the name of a function."""
+    def _is_used(self, home: FileFacts, name: str) -> bool:
+        """Whether another file, or another definition of its own, uses the name of a function."""
         total = sum_of(name)
+        if self._users.get(total, set()) - {home.path}:
+            return True
+        own = (words for k, words in home.mentions.by.items() if k not in ("", name))
+        return any(total in memoryview(words).cast("I") for words in own)
+
+    @cached_property
+    def _users(self) -> dict[int, set[str]]:
+        """The files that use the names of members, by their sums."""
+        users: dict[int, set[str]] = {}
         for facts in self._files:
-            if facts.path != path and total in facts.mentions.words:
-                return True
-            own = ((k, words) for k, words in facts.mentions.by.items() if k not in ("", name))
-            if any(total in memoryview(words).cast("I") for _, words in own):
-                return True
-        return False
+            for total in self._asked & facts.mentions.words:
+                users.setdefault(total, set()).add(facts.path)
+        return users
 
 
-def _functions(
-    files: Iterable[FileFacts], home: FileFacts, each: Registered
-) -> Iterator[FunctionId]:
-    """Yield the functions of a definition; a dict may hold classes of other files."""
-    for facts in files if each.listed else [home]:
+def _words(each: Registered) -> tuple[str, ...]:
+    return (each.name, each.name.lower(), *each.keys, *each.texts)
+
+
+def _functions(files: Iterable[FileFacts], members: Iterable[_Member]) -> Iterator[FunctionId]:
+    """Yield the functions of definitions; a dict may hold classes of other files."""
+    anywhere = {each.name for _, each in members if each.listed}
+    here = {(facts.path, each.name) for facts, each in members}
+    for facts in files if here else ():
         for defined in facts.defined:
-            if defined.qualname.partition(".")[0] == each.name:
+            head = defined.qualname.partition(".")[0]
+            if head in anywhere or (facts.path, head) in here:
                 yield facts.path, defined.qualname
