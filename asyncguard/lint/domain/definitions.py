@@ -26,7 +26,7 @@ from asyncguard.lint.domain.regions import NO_GRAPHS, Graphs, Region
 from asyncguard.lint.domain.values import ONE_OF, UNKNOWN_VALUE, Role, Value
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.syntax.docstrings import documented
-from asyncguard.lint.syntax.tree import docstring, dotted
+from asyncguard.lint.syntax.tree import docstring
 from asyncguard.lint.syntax.unit import NO_TREE, Place, Unit
 from asyncguard.model import Loop
 
@@ -230,10 +230,7 @@ class FunctionInfo:
 
     def calls(self, path: str) -> bool:
         """Whether a variable or attribute is called in it, which is no array then."""
-        uses = self.unit.uses(self.node) if self.unit is not None else ()
-        return path != "" and any(
-            type(node) is cst.Call and dotted(node.func) == path for node, _ in uses
-        )
+        return path != "" and self.unit is not None and path in self.unit.called(self.node)
 
     def sets(self, attribute: str) -> bool:
         """Whether it may assign an attribute of `self`."""

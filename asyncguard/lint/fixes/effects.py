@@ -117,6 +117,7 @@ def changes_in_view(code: Code, stretch: Iterable[Part], expression: Expression)
     return False
 
 
+@kept(OF_STATEMENTS)
 def _hands_over(part: Part) -> bool:
     """Whether others run in between: the caller of a generator, or other tasks."""
     if isinstance(part, Iteration):

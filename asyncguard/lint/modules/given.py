@@ -54,11 +54,14 @@ def given(tree: cst.Module, knowledge: Knowledge, frameworks: Iterable[str]) -> 
     classes = {scope.name.value for scope in scopes if type(scope) is cst.ClassDef}
     outside = [node for node in suite(tree) if type(node) not in (cst.FunctionDef, cst.ClassDef)]
     making = _Making(frozenset({*classes, *_imported(outside)}), *_methods(knowledge, frameworks))
-    of_module = _bound(outside, making, {})
+    of_outside = [part for node in outside for part in walk_expressions(node)]
+    of_module = _bound(of_outside, making, {})
     found: dict[tuple[str, int | str], set[str]] = {}
-    for scope, nodes in [(None, outside), *((scope, [scope]) for scope in _functions(scopes))]:
-        known = of_module if scope is None else {**of_module, **_bound(nodes, making, of_module)}
-        for call in _calls(nodes, names):
+    for parts in (of_outside, *map(walk_expressions, _functions(scopes))):
+        calls = _calls(parts, names)
+        own = _bound(parts, making, of_module) if calls and parts is not of_outside else {}
+        known = {**of_module, **own}
+        for call in calls:
             for key, value in _arguments(call):
                 described = _described(value, making, known)
                 found.setdefault((call.func.value, key), set()).update(described)
@@ -81,11 +84,9 @@ def _functions(scopes: Iterable[Any]) -> Iterator[cst.FunctionDef]:
             yield from _functions(suite(scope.body))
 
 
-def _calls(nodes: Iterable[Any], names: Collection[str]) -> Iterator[Any]:
-    for node in nodes:
-        for part in walk_expressions(node):
-            if type(part) is cst.Call and type(part.func) is cst.Name and part.func.value in names:
-                yield part
+def _calls(parts: Iterable[Any], names: Collection[str]) -> list[Any]:
+    calls = (part for part in parts if type(part) is cst.Call)
+    return [call for call in calls if type(call.func) is cst.Name and call.func.value in names]
 
 
 def _arguments(call: cst.Call) -> Iterator[tuple[int | str, Any]]:
@@ -96,10 +97,10 @@ def _arguments(call: cst.Call) -> Iterator[tuple[int | str, Any]]:
         yield key, argument.value
 
 
-def _bound(nodes: Iterable[Any], making: _Making, outer: _Known) -> dict[str, set[str]]:
+def _bound(parts: Iterable[Any], making: _Making, outer: _Known) -> dict[str, set[str]]:
     """Return what the assignments of a scope bind names to; its parameters may be anything."""
     found: dict[str, set[str]] = {}
-    for part in (part for node in nodes for part in walk_expressions(node)):
+    for part in parts:
         kind = type(part)
         if kind is cst.Param:
             found.setdefault(part.name.value, set()).add(_UNKNOWN)

@@ -35,26 +35,22 @@ def switches(tree: cst.Module) -> Switches:
         if kind not in _GIVING:
             continue
         by = classes.making.get(id(node), "")
-        values = [*_all_given(node, kind)]
-        worded.update(name for name, value in values if _is_word(value))
-        renamed.update(name for name, value in values if _is_renamed(name, value))
-        for what, name, when in _given_by(node, kind):
-            if under or when or by:
-                hanging.add(Hanging(what, name, under | when, by))
-            else:
-                given[what].add(name)
+        for name, value, starts in _given_by(node, kind):
+            if _is_word(value):
+                worded.add(name)
+            if _is_renamed(name, value):
+                renamed.add(name)
+            for what, option, when in _of_value(name, value, starts):
+                if under or when or by:
+                    hanging.add(Hanging(what, option, under | when, by))
+                else:
+                    given[what].add(option)
     open_ = (each for each in hanging if each.name not in given[each.what])
     made, handed = frozenset(classes.made), frozenset(classes.handed)
     off, true, false, other = map(frozenset, given)
     places = frozenset(classes.passed), frozenset(classes.taken)
     rest = frozenset(open_), made, handed, frozenset(worded), frozenset(renamed), *places
     return Switches(off, true, false, other, *rest, sums_of(said))
-
-
-def _all_given(node: cst.CSTNode, kind: type[Any]) -> Iterator[tuple[str, Any]]:
-    if kind is cst.Call:
-        yield from _declared(node)  # type: ignore[arg-type]
-    yield from _GIVING[kind](node)
 
 
 def _unset_in(node: Any, kind: type[Any]) -> frozenset[str]:
@@ -112,20 +108,22 @@ _ASKING: dict[type[Any], Any] = {
 _OFF, _TRUE, _FALSE, _OTHER = range(4)
 
 
-def _given_by(node: cst.CSTNode, kind: type[Any]) -> Iterator[tuple[int, str, frozenset[str]]]:
-    """Yield the options that a node gives something: the fields of `Switches` for that, and names.
-
-    With those that this needs to be on: what the environment sets is another such option.
-    """
-    declared = dict(_declared(node)) if type(node) is cst.Call else {}
-    for name, value in (*declared.items(), *_GIVING[kind](node)):
-        default = _default_of(name, value) if type(value) is cst.Call else None
-        starts = name in declared or kind not in _CALLS
-        yield from _of_value(name, value if default is None else default, starts)
+def _given_by(node: Any, kind: type[Any]) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the options that a node gives something, and what; whether that is so at first."""
+    if kind is cst.Call:
+        yield from ((name, value, True) for name, value in _declared(node))
+    starts = kind not in _CALLS
+    yield from ((name, value, starts) for name, value in _GIVING[kind](node))
 
 
 def _of_value(name: str, value: Any, starts: bool) -> Iterator[tuple[int, str, frozenset[str]]]:
-    """Likewise of one option; `starts`: this is what it is at first."""
+    """Yield the fields of `Switches` and the names in them that giving an option a value adds.
+
+    With the options that this needs to be on: what the environment sets is another such option.
+    """
+    if type(value) is cst.Call:
+        default = _default_of(name, value)
+        value = value if default is None else default
     always = frozenset[str]()
     ways = (value.body, value.orelse) if type(value) is cst.IfExp else (value,)
     off = any(map(_is_off, ways))

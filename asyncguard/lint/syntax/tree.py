@@ -40,9 +40,14 @@ _DULL = ("whitespace", "leading", "lines_after", "header", "footer", "indent", "
 def _parts(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
     """Return what gets the fields that may hold code, from nodes of a kind."""
     names = [f.name for f in dataclasses.fields(kind) if not f.name.startswith(_DULL)]
-    get = attrgetter(*names) if names else None
-    if get is None:
+    return _getter(names)
+
+
+def _getter(names: Sequence[str]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return what gets the fields of these names, as a tuple."""
+    if not names:
         return lambda node: ()
+    get = attrgetter(*names)
     return get if len(names) > 1 else lambda node: (get(node),)
 
 
@@ -99,9 +104,7 @@ def _inner(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
     words = _WORDS.get(kind, frozenset())
     fields = (f.name for f in dataclasses.fields(kind) if f.name not in words)
     names = [name for name in fields if name.startswith(_STARRED) or not name.startswith(_DULL)]
-    if len(names) < 2:
-        return lambda node: tuple(getattr(node, name) for name in names)
-    return attrgetter(*names)
+    return _getter(names)
 
 
 _STARRED = ("star_arg", "star_kwarg")  # parameters

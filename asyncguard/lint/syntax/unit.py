@@ -19,6 +19,7 @@ from libcst._nodes.internal import CodegenState
 from asyncguard.lint.source.decode import SourceError, check_syntax, nesting
 from asyncguard.lint.syntax.lines import Lines, lines_of
 from asyncguard.lint.syntax.newer import is_newer
+from asyncguard.lint.syntax.tree import dotted
 from asyncguard.lint.syntax.uses import Use, uses_of
 
 # Line, column, end line, end column; lines from 1, columns in characters from 0.
@@ -103,6 +104,7 @@ class Unit:
         self.indent = indent  # that the file is indented with
         self.file: Unit | None = None  # of which this is a statement
         self._uses: dict[int, Sequence[Use]] = {}
+        self._called: dict[int, frozenset[str]] = {}
         self._places: _Places | None = None
 
     def uses(self, node: cst.CSTNode) -> Sequence[Use]:
@@ -110,6 +112,13 @@ class Unit:
         if id(node) not in self._uses:
             self._uses[id(node)] = uses_of(node)
         return self._uses[id(node)]
+
+    def called(self, node: cst.CSTNode) -> frozenset[str]:
+        """Return the names and chains of attributes that are called there."""
+        if id(node) not in self._called:
+            calls = (each for each, _ in self.uses(node) if type(each) is cst.Call)
+            self._called[id(node)] = frozenset(dotted(call.func) for call in calls)
+        return self._called[id(node)]
 
     def line(self, statement: cst.CSTNode) -> int:
         """Return the line that a statement starts on; 0 of what is none."""

@@ -14,6 +14,7 @@ import libcst as cst
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.families import truth
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.rounds import periodic
 from asyncguard.lint.fixes.spots import Repair, Spot
@@ -122,12 +123,19 @@ def _is_of_failure(test: Expression) -> bool:
 
 def _leads_on(loop: cst.For, branch: cst.If) -> bool:
     """Whether the loop has an `else`, or may be left so that nobody asks."""
-    others = [node for part in body(loop) if part is not branch for node in flow.walk_own(part)]
-    leaves = any(isinstance(node, (cst.Return, cst.Yield)) for node in others)
-    jumps = [
-        node
-        for part in body(branch)[:-1]
-        for node in flow.walk_own(part)
-        if isinstance(node, (cst.Break, cst.Continue))
-    ]
-    return bool(loop.orelse) or leaves or bool(jumps)
+    jumps = any(map(_jumps, body(branch)[:-1]))
+    return loop.orelse is not None or jumps or not _leaving(loop) <= {id(branch)}
+
+
+@kept(OF_SCOPES)
+def _leaving(loop: cst.For) -> frozenset[int]:
+    """Return the statements of a loop in which its function may end, or wait for its caller."""
+    return frozenset(
+        id(part)
+        for part in body(loop)
+        if any(isinstance(node, (cst.Return, cst.Yield)) for node in flow.walk_own(part))
+    )
+
+
+def _jumps(part: cst.CSTNode) -> bool:
+    return any(isinstance(node, (cst.Break, cst.Continue)) for node in flow.walk_own(part))

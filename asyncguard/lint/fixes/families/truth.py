@@ -14,6 +14,7 @@ import libcst as cst
 from asyncguard.lint.fixes import flow
 from asyncguard.lint.fixes.code import Code, flat
 from asyncguard.lint.fixes.dialects import module_name
+from asyncguard.lint.fixes.kept import OF_SCOPES, kept
 from asyncguard.lint.fixes.kinds import infer
 from asyncguard.lint.fixes.spots import Repair, Spot
 from asyncguard.lint.fixes.words import table
@@ -156,8 +157,14 @@ def _fails_loudly(spot: Spot) -> bool:
     code = spot.code
     if spot.finding.framework != "torch" or module_name(code, _dialect(spot)) is None:
         return False
+    return not _catches(code.tree)
+
+
+@kept(OF_SCOPES)
+def _catches(tree: cst.Module) -> bool:
+    """Whether any exception is caught in a file."""
     catching = (cst.ExceptHandler, cst.ExceptStarHandler)
-    return not any(isinstance(node, catching) for node in nodes.walk(code.tree))
+    return any(isinstance(node, catching) for node in nodes.walk(tree))
 
 
 def _dialect(spot: Spot):  # type: ignore[no-untyped-def]
