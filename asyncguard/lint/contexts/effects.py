@@ -25,7 +25,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.evidence.items import how_it_asks, of_place
 from asyncguard.lint.syntax.tree import dotted
-from asyncguard.model import SyncKind
+from asyncguard.model import Loop, SyncKind
 
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
 _OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
@@ -59,7 +59,10 @@ def note_site(
         return
     limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
     context = frame.nest.context_of(point.kind, news=frame.findings > 0)
+    hot = frame.nest.why_repeated()
     if via is not None:
+        if via.context.loop is Loop.STEP:  # a loop of its own, whoever calls it
+            context, hot = context._replace(loop=Loop.STEP, guarded=False), via.hot
         switches = context.switches | via.context.switches
         context = context._replace(switches=switches, graphs=context.graphs | via.graphs)
     site = Site(
@@ -79,7 +82,7 @@ def note_site(
         tuple(frame.blocks),
         value.params | frame.omitted,
         value.role,
-        frame.nest.why_repeated(),
+        hot,
         if_handed=value.kind == UNKNOWN,
         entry=value.name if value.kind == UNKNOWN else "",
         standing=frozenset()

@@ -49,6 +49,7 @@ class Memory(NamedTuple):
     size: Size = Size.UNKNOWN
     block: Made | None = None  # which allocation it is a part of
     part: str | None = WHOLE  # which part; None where that is not known
+    rows: int = 0  # along so many of the first axes there is one of everything
 
     def upload_held(self, *, keeps_order: bool) -> str:
         """Return why an upload blocks that was told not to; "" if it does not, or may not.
@@ -78,6 +79,7 @@ class Memory(NamedTuple):
             self.size if self.size == other.size else Size.UNKNOWN,
             self.block if self.block == other.block else None,
             self.part if self.part == other.part else None,
+            self.rows if self.rows == other.rows else 0,
         )
         return None if same.pinned is None and same.block is None else same
 

@@ -39,6 +39,7 @@ SUPER = "super"  # `super()`; `ref` is the ClassInfo it starts from
 ARRAYS = frozenset({DEVICE, HOST_ARRAY})
 ONE_NUMBER = "number"  # the name of an array without dimensions: what reduces a whole array gives
 MAY_BE_NUMBER = "number or array"  # of one in host memory: what it was made of does not say
+MEMBER = "@"  # in the name of a part of an argument, before an attribute: ".losses.@total"
 NUMBERS = frozenset({"int", "float"})  # of a value on the host, by its declaration
 
 

@@ -18,6 +18,7 @@ from asyncguard.lint.domain.values import (
     DEVICE,
     EITHER,
     FUNCTION,
+    HOST_VALUE,
     SUPER,
     UNKNOWN,
     Role,
@@ -171,6 +172,8 @@ def _returned(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> 
     if knowledge.compiled.find(name):
         mark_compiled(frame, arguments)
     note_handed(frame, name, node, arguments)
+    if name in knowledge.language.received:
+        return HOST_VALUE
     result = symbol_result(frame, name, arguments)
     if result.kind != UNKNOWN and any(map(_is_switch, arguments)):
         result = doubted(result, Doubt.SWITCHED)

@@ -22,6 +22,7 @@ from asyncguard.lint.domain.values import (
     HOST,
     HOST_ARRAY,
     HOST_VALUE,
+    MEMBER,
     NONE_VALUE,
     START_VALUES,
     SYMBOL,
@@ -81,10 +82,14 @@ def _placed_by_name(frame: Frame, name: str, known: Value) -> Value:
 
 
 def _function_named(frame: Frame, named: Value) -> Value:
-    """Return the function of checked code that a symbol stands for, or the symbol."""
-    dots = "." in named.name
-    function = frame.analysis.called_function(frame, named.name) if dots else None
-    return named if function is None else function
+    """Return the function, number or text of checked code that a symbol stands for, or it."""
+    if "." not in named.name:
+        return named
+    function = frame.analysis.called_function(frame, named.name)
+    if function is not None:
+        return function
+    constant = frame.analysis.constant(frame, named.name)
+    return constant if constant is not None and constant.literal is not None else named
 
 
 def hinted_at(frame: Frame, path: str, known: Value) -> Value:
@@ -202,7 +207,7 @@ def attribute_of(frame: Frame, owner: Value, attr: str) -> Value:
         return known
     if kind := knowledge.part(owner.framework, owner.kind, attr):
         return Value(kind, owner.framework, _by_attribute(frame, attr))
-    return UNKNOWN_VALUE
+    return HOST_VALUE if owner.kind == HOST and not owner.is_none else UNKNOWN_VALUE
 
 
 def defines(owner: Value, attr: str) -> bool:
@@ -248,7 +253,10 @@ def _unknown_attribute(frame: Frame, owner: Value, attr: str) -> Value:
         return HOST_VALUE
     if found := knowledge.by_attribute(attr, frameworks):
         return Value(*found, _by_attribute(frame, attr), params=owner.params)
-    return Value(role=Role.PART_OF_ARGUMENT, params=owner.params) if owner.params else UNKNOWN_VALUE
+    if not owner.params:
+        return UNKNOWN_VALUE
+    name = f"{owner.name}.{MEMBER}{attr}"
+    return Value(role=Role.PART_OF_ARGUMENT, params=owner.params, name=name)
 
 
 def _by_attribute(frame: Frame, attr: str) -> Reason:

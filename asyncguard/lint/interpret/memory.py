@@ -6,6 +6,7 @@ Whether it is pinned, how the elements stand in it, and which allocation it is a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 from math import prod
 
 import libcst as cst
@@ -72,7 +73,8 @@ def of_function(
     memory = _of_option(frame, node, table, arguments) if table.pins else None
     if memory is None:
         return made._replace(ref=_of_arguments(frame, table, name, arguments))
-    return made._replace(ref=memory._replace(size=_size(frame, table, name, arguments)))
+    size, sizes = _size(frame, table, name, arguments), _sizes(table, name, arguments)
+    return made._replace(ref=memory._replace(size=size, rows=_rows(sizes or ())))
 
 
 def _loader(frame: Frame, name: str, arguments: Arguments, made: Value) -> Value:
@@ -138,14 +140,25 @@ def _size(frame: Frame, table: HostMemory, name: str, arguments: Arguments) -> S
     given = [a.value for a in arguments if not a.keyword]
     if given and (_last(name) in table.data or any(p.source and p.source.elements for p in points)):
         return _of_data(given[0])
-    listed = next((a.value.items for a in arguments if _is_listed(table, a)), None)
-    if listed is not None:
-        return _of_sizes(listed)
-    if _last(name) in table.sized and not any(a.stars for a in arguments):
-        single = len(given) == 1 and given[0].kind != HOST  # it may be a shape
-        return Size.UNKNOWN if single else _of_sizes(given)
+    if (sizes := _sizes(table, name, arguments)) is not None:
+        return _of_sizes(sizes)
     numbers = bool(given) and all(value.kind == HOST for value in given)
     return Size.FEW if numbers else Size.UNKNOWN
+
+
+def _sizes(table: HostMemory, name: str, arguments: Arguments) -> Sequence[Value] | None:
+    """Return the sizes that a factory is given, listed or one by one; None if not known."""
+    listed = next((a.value.items for a in arguments if _is_listed(table, a)), None)
+    if listed is not None or _last(name) not in table.sized or any(a.stars for a in arguments):
+        return listed
+    given = [a.value for a in arguments if not a.keyword]
+    single = len(given) == 1 and given[0].kind != HOST  # it may be a shape
+    return None if single else given
+
+
+def _rows(sizes: Sequence[Value]) -> int:
+    """Return how many of the sizes are one before any that is not."""
+    return sum(1 for _ in takewhile(lambda size: size.literal == 1, sizes))
 
 
 def _of_data(data: Value) -> Size:
@@ -203,7 +216,7 @@ def _count(value: Value) -> int | None:
 
 def of_method(table: HostMemory, memory: Memory | None, method: str) -> Memory | None:
     """Return the memory of what a method gives of an array in some memory."""
-    known = memory or Memory()
+    known = (memory or Memory())._replace(rows=0)
     if method in table.views or is_in_place(method):
         found = known
     elif method in table.transposes:
@@ -244,22 +257,26 @@ def of_part(memory: Memory, node: cst.Subscript) -> Memory | None:
         return memory
     part = _part(indices[0]) if len(indices) == 1 and memory.part == WHOLE else None
     layout = memory.layout if memory.layout is not Layout.TRANSPOSED else Layout.UNKNOWN
-    if layout is Layout.DENSE and _leaves_gaps(indices):
+    if layout is Layout.DENSE and _leaves_gaps(indices, memory.rows):
         layout = Layout.GAPPED
     size = memory.size if all(map(_is_strided, indices)) else _at_most(memory.size)
-    return memory._replace(layout=layout, part=part, size=size)
+    rows = memory.rows if all(type(index) is cst.Slice for index in indices) else 0
+    return memory._replace(layout=layout, part=part, size=size, rows=rows)
 
 
-def _leaves_gaps(indices: list[cst.BaseSlice]) -> bool:
-    """Whether something is chosen along an axis behind one of which there is more than one."""
+def _leaves_gaps(indices: list[cst.BaseSlice], rows: int) -> bool:
+    """Whether something is chosen along an axis behind one of which there is more than one.
+
+    Along the first `rows` axes there is one of everything.
+    """
     spread = False
-    for index in indices:
+    for axis, index in enumerate(indices):
         if type(index) is cst.Slice:
             if index.step is not None and _number(index.step) != 1:
                 return True
             if spread and not _is_full(index):
                 return True
-            spread = True
+            spread |= axis >= rows
         elif type(index) is cst.Index and type(index.value) is cst.Ellipsis:
             spread = True
         elif spread and type(index) is cst.Index and not _is_none(index.value):

@@ -15,6 +15,7 @@ from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
+    MEMBER,
     NUMBERS,
     UNKNOWN,
     UNKNOWN_VALUE,
@@ -41,8 +42,9 @@ def reads_of_call(
     """
     own = [(theirs, index) for index, theirs in handed_on]
     for read in reads:
-        if read.context.guarded or read.context.loop == Loop.STEP or read.params.when_host:
-            continue  # rare, or reported where it stands
+        stands = read.context.loop == Loop.STEP and not read.if_handed  # it is reported there
+        if read.context.guarded or stands or read.params.when_host:
+            continue
         handed = (_handed_for(read, bound.get(p, UNKNOWN_VALUE)) for p in sorted(read.params.on))
         value = surest([value for value in handed if may_be_read(value)])
         if value is None:
@@ -74,15 +76,26 @@ def _handed_for(read: Site, value: Value) -> Value:
 
 
 def _part_of(value: Value, entry: str) -> Value:
-    """Return the entry of an argument that is read, as far as it is known what that holds."""
+    """Return the entry or attribute of an argument that is read, as far as it is known."""
     if value.kind == UNKNOWN:
         return value._replace(name=value.name + entry) if entry and value.params else value
-    for key in entry.split(".")[1:]:
+    if entry and value.role is Role.UNPLACED:
+        return UNKNOWN_VALUE  # an array by its use alone, which has no such parts
+    for step in entry.split(".")[1:]:
+        key = step.removeprefix(MEMBER)
         part = structures.entry(value, key) if value.kind == CONTAINER else None
         if part is None:
-            break
+            # Arrays that a tuple holds have no attributes of their own.
+            return UNKNOWN_VALUE if key != step and _holds_listed(value) else value
         value = part
     return value
+
+
+def _holds_listed(value: Value) -> bool:
+    """Whether a value is a tuple or list that is written out, or goes over some."""
+    while value.kind == CONTAINER and value.items is None and value.element is not None:
+        value = value.element
+    return value.kind == CONTAINER and value.items is not None
 
 
 def _is_of_number(read: Site) -> bool:

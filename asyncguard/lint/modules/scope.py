@@ -285,12 +285,16 @@ class Scope(ABC):
 
     def table(self, frame: Frame, name: str) -> Value | None:
         """Return the list or dict of functions or classes that an imported constant stands for."""
-        if not name.rpartition(".")[2].isupper() or not self._follows(frame, name):
-            return None
-        value = self._in_checked_module(name)
+        value = self.constant(frame, name)
         if value is None or value.kind != CONTAINER or value.element is None:
             return None
         return value if value.element.kind in _CALLED else None
+
+    def constant(self, frame: Frame, name: str) -> Value | None:
+        """Return what an imported name that is written like a constant stands for."""
+        if not name.rpartition(".")[2].isupper() or not self._follows(frame, name):
+            return None
+        return self._in_checked_module(name)
 
     def foreign_class(self, name: str) -> ClassInfo | None:
         """Return the checked class that an imported name stands for."""

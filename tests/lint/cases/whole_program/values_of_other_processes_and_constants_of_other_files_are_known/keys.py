@@ -1,0 +1,1 @@
+COORDINATES = "relative_coordinates"
