@@ -124,7 +124,9 @@ class Frame:
                 # A module has no parameters, a lambda takes part in those of its function.
                 inline = frame.parent is None or type(self.function.node) is cst.Lambda
                 value = settled(value)
-                return value if frame is self or inline else without_params(value)
+                if frame is self or inline:
+                    return value
+                return kept_by(value, frame.analysis.path, frame.function.qualname)
             frame = frame.parent
         return None
 

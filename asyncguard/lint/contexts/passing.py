@@ -13,6 +13,7 @@ import libcst as cst
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.contexts.iteration import first_device
 from asyncguard.lint.domain.definitions import FunctionInfo, classes_of, function_of
+from asyncguard.lint.domain.dependence import GIVEN, TOLD
 from asyncguard.lint.domain.hotness import ONCE
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.values import CONTAINER, DEVICE, FUNCTION, INSTANCE, UNKNOWN, Value
@@ -65,15 +66,14 @@ def gives(
     found: set[tuple[int, int]] = set()
     for index in (i for i in kept if i in bound):
         held = first_device(bound[index])
-        if held.kind == DEVICE and held.confidence >= MEDIUM:
+        if isinstance(held.literal, bool):
+            found.add((TOLD, index))
+        elif held.kind == DEVICE and held.confidence >= MEDIUM:
             found.add((GIVEN, index))
         elif held.kind == UNKNOWN:
             frame.keeps |= held.params.on
             found.update((own, index) for own in held.params.on)
     return frozenset(found)
-
-
-GIVEN = -1  # in the place of a parameter of the caller: a device value
 
 
 def functions_in(value: Value) -> Iterator[FunctionInfo]:

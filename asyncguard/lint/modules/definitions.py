@@ -10,7 +10,16 @@ from asyncguard.lint.contexts.frame import Frame, evaluate
 from asyncguard.lint.contexts.usage import scan
 from asyncguard.lint.domain.definitions import ClassInfo, FunctionInfo, function_of
 from asyncguard.lint.domain.hints import note_hint
-from asyncguard.lint.domain.values import CLASS, FUNCTION, MODEL, SYMBOL, UNKNOWN, Role, Value
+from asyncguard.lint.domain.values import (
+    CLASS,
+    FUNCTION,
+    MODEL,
+    SYMBOL,
+    UNKNOWN,
+    Role,
+    Value,
+    unknown_of,
+)
 from asyncguard.lint.interpret import blocks, regions, types
 from asyncguard.lint.interpret.registries import note_registered
 from asyncguard.lint.knowledge import Knowledge
@@ -21,7 +30,7 @@ from asyncguard.lint.modules.outline import Outline, last_name, outer_functions
 from asyncguard.lint.modules.scope import Modules, Scope
 from asyncguard.lint.modules.switches import switches
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted, walk
+from asyncguard.lint.syntax.tree import dotted, names_in, walk
 from asyncguard.lint.syntax.unit import Unit
 from asyncguard.model import Loop
 
@@ -67,6 +76,8 @@ class Definitions(Scope):
         for decorator in reversed(node.decorators):
             decorated = self._decorate(frame, info, decorated, decorator.decorator)
         frame.bind(node.name.value, decorated)
+        if frame is not self.frame:
+            frame.keeps |= _closed_over(frame, node)
 
     def _new_function(self, frame: Frame, node: cst.FunctionDef) -> FunctionInfo:
         cls = frame.function.cls if frame.function.name == "<class>" else None
@@ -200,3 +211,9 @@ def _note_kind(info: FunctionInfo, decorator: str) -> None:
             info.takes_class = True
         case _ if _CACHES(decorator):
             info.cached = True
+
+
+def _closed_over(frame: Frame, node: cst.FunctionDef) -> frozenset[int]:
+    """Return the parameters of which a function within may read what calls hand."""
+    known = (frame.env.get(name) for name in names_in(node.body))
+    return frozenset[int]().union(*(unknown_of(value) for value in known if value is not None))

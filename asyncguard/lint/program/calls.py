@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from asyncguard.lint.domain.dependence import INDEPENDENT
+from asyncguard.lint.domain.dependence import GIVEN, INDEPENDENT, TOLD
 from asyncguard.lint.domain.handed import Signature
 from asyncguard.lint.domain.hotness import ONCE, Context
 from asyncguard.lint.domain.reasons import Provenance, Reason
@@ -75,9 +75,11 @@ def gives_there(
     """
     known, _ = callers.get(method, ([], []))
     given = [(call, own) for call in known for own, theirs in call.gives if theirs == index]
-    return any(own < 0 for _, own in given) or any(
-        hops > 0 and gives_there(callers, (call.caller_path, call.caller), own, hops - 1)
-        for call, own in given
+    if any(own == TOLD for _, own in given):
+        return False
+    handed_on = [((call.caller_path, call.caller), own) for call, own in given if own >= 0]
+    return any(own == GIVEN for _, own in given) or any(
+        hops > 0 and gives_there(callers, caller, own, hops - 1) for caller, own in handed_on
     )
 
 
