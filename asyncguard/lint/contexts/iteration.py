@@ -12,6 +12,7 @@ from asyncguard.lint.domain.values import (
     ARRAYS,
     CONTAINER,
     DEVICE,
+    EACH,
     EITHER,
     HOST,
     HOST_ARRAY,
@@ -71,10 +72,18 @@ def element_of(frame: Frame, value: Value) -> Value:
     if is_made_of_models(value):
         return value
     if value.kind == UNKNOWN:
-        return value._replace(role=Role.PART_OF_ARGUMENT) if value.params else value
+        return _held_by_argument(value)
     if value.kind == HOST and not value.is_none:  # which is something else by then
         return HOST_VALUE
     return UNKNOWN_VALUE
+
+
+def _held_by_argument(value: Value, at: int | None = None) -> Value:
+    """Return what an argument of unknown kind holds: anything, or what stands at a place."""
+    if not value.params:
+        return value
+    name = f"{value.name}.{EACH}{'' if at is None else at}"
+    return value._replace(role=Role.PART_OF_ARGUMENT, name=name)
 
 
 def is_made_of_models(value: Value) -> bool:
@@ -111,6 +120,8 @@ def unpacked(frame: Frame, value: Value, count: int) -> list[Value]:
         return list(value.items)
     if value.role is Role.SETTLED:
         return [value] * count  # `x, y = batch`
+    if value.kind == UNKNOWN:
+        return [_held_by_argument(value, at) for at in range(count)]
     part = element_of(frame, value)
     if part.kind == DEVICE and not part.role:
         known = frame.analysis.knowledge.frameworks.get(part.framework)

@@ -40,6 +40,7 @@ ARRAYS = frozenset({DEVICE, HOST_ARRAY})
 ONE_NUMBER = "number"  # the name of an array without dimensions: what reduces a whole array gives
 MAY_BE_NUMBER = "number or array"  # of one in host memory: what it was made of does not say
 MEMBER = "@"  # in the name of a part of an argument, before an attribute: ".losses.@total"
+EACH = "*"  # there, for any of what it holds, or before the place of what is meant: ".*0"
 NUMBERS = frozenset({"int", "float"})  # of a value on the host, by its declaration
 
 

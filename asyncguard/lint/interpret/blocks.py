@@ -49,6 +49,13 @@ def suite(frame: Frame, body: cst.BaseSuite) -> bool:
     return run(frame, body.body)
 
 
+def evaluate_defaults(frame: Frame, taken: cst.Parameters) -> None:
+    """Evaluate the defaults of parameters, as Python does where it comes to the definition."""
+    for parameter in (*taken.posonly_params, *taken.params, *taken.kwonly_params):
+        if parameter.default is not None:
+            evaluate(frame, parameter.default)
+
+
 def evaluate_name(frame: Frame, func: cst.BaseExpression) -> str:
     """Return the dotted name, imports resolved, of what is called, or ""."""
     return name_of(evaluate_speculatively(frame, func))

@@ -7,6 +7,7 @@ import libcst as cst
 from asyncguard.lint.contexts.conditions import IDENTITY
 from asyncguard.lint.contexts.frame import Expressions, Frame, evaluate
 from asyncguard.lint.contexts.iteration import holds_numbers
+from asyncguard.lint.contexts.loops import goes_over_keys
 from asyncguard.lint.domain.reasons import MEDIUM
 from asyncguard.lint.domain.values import (
     CLASS,
@@ -65,6 +66,15 @@ def _is_member(frame: Frame, value: Value) -> bool:
     return owner[:1].isupper() and bool(frame.analysis.knowledge.framework_of(value.name))
 
 
+def _looks_up(frame: Frame, key: cst.BaseExpression, container: cst.BaseExpression) -> bool:
+    """Whether the function takes an entry by what is looked for: `m[key] for m in all if key in m`.
+
+    So the container is a dict.
+    """
+    code = frame.function.node
+    return isinstance(code, cst.FunctionDef) and goes_over_keys(container, key, code.body)
+
+
 def _compare(
     frame: Frame, node: cst.Comparison, operator: cst.BaseCompOp, left: Value, right: Value
 ) -> Value:
@@ -74,7 +84,8 @@ def _compare(
         container = node.comparisons[-1].comparator
         named = type(container) is cst.Attribute  # `in x.labels` is found by its name
         asked = right.kind == DEVICE or (right.kind == UNKNOWN and right.params.only >= 0)
-        if asked and not isinstance(left.literal, str) and not named:
+        by_key = isinstance(left.literal, str) or named
+        if asked and not by_key and not _looks_up(frame, node.left, container):
             protocol_site(frame, "__contains__", node, right, whole=True)
         _compared_with_each(frame, node, left, right)
         return HOST_VALUE

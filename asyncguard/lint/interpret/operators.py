@@ -43,6 +43,7 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret import copies
 from asyncguard.lint.interpret.binding import bind_target
+from asyncguard.lint.interpret.blocks import evaluate_defaults
 from asyncguard.lint.interpret.lookup import computed_with
 from asyncguard.lint.interpret.memory import memory_of
 from asyncguard.lint.interpret.narrowing import (
@@ -313,6 +314,7 @@ def lambda_(frame: Frame, node: cst.Lambda) -> Value:
         unit=frame.function.unit,
     )
     scan(info, frame.analysis.knowledge, frame.analysis.frameworks)
+    evaluate_defaults(frame, node.params)
     return Value(FUNCTION, ref=info)
 
 

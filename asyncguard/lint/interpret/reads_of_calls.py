@@ -15,6 +15,7 @@ from asyncguard.lint.domain.reasons import HIGH, MEDIUM, Doubt
 from asyncguard.lint.domain.values import (
     CONTAINER,
     DEVICE,
+    EACH,
     MEMBER,
     NUMBERS,
     UNKNOWN,
@@ -83,12 +84,24 @@ def _part_of(value: Value, entry: str) -> Value:
         return UNKNOWN_VALUE  # an array by its use alone, which has no such parts
     for step in entry.split(".")[1:]:
         key = step.removeprefix(MEMBER)
-        part = structures.entry(value, key) if value.kind == CONTAINER else None
+        part = None
+        if value.kind == CONTAINER:
+            part = _held(value, step) if step[0] == EACH else structures.entry(value, key)
         if part is None:
             # Arrays that a tuple holds have no attributes of their own.
             return UNKNOWN_VALUE if key != step and _holds_listed(value) else value
         value = part
     return value
+
+
+def _held(value: Value, step: str) -> Value | None:
+    """Return what a container holds at a place, or on the device if at any; None if not known."""
+    at = int(step.removeprefix(EACH) or -1)
+    if value.items is not None and 0 <= at < len(value.items):
+        return value.items[at]
+    held = value.items or ((value.element,) if value.element is not None else ())
+    there = (part for part in held if first_device(part).kind == DEVICE)
+    return next(there, next(iter(held), None))
 
 
 def _holds_listed(value: Value) -> bool:

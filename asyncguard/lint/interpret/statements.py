@@ -32,7 +32,7 @@ from asyncguard.lint.domain.values import (
 from asyncguard.lint.domain.work import Work
 from asyncguard.lint.interpret import copies
 from asyncguard.lint.interpret.binding import bind_target
-from asyncguard.lint.interpret.blocks import evaluate_name, run, suite
+from asyncguard.lint.interpret.blocks import evaluate_defaults, evaluate_name, run, suite
 from asyncguard.lint.interpret.functions import as_given
 from asyncguard.lint.interpret.narrowing import narrow, truth
 from asyncguard.lint.interpret.placement import enter_device
@@ -143,6 +143,8 @@ def import_from(frame: Frame, node: cst.ImportFrom) -> bool:
 
 def function(frame: Frame, node: cst.FunctionDef) -> bool:
     """A definition; its body is analysed later, with everything around it known."""
+    if frame.parent is not None:
+        evaluate_defaults(frame, node.params)
     frame.analysis.define_function(frame, node)
     return True
 
