@@ -322,6 +322,7 @@ class Language(NamedTuple):
     remote_calls: frozenset[str] = frozenset()  # methods that call their owner in another process
     remote_options: frozenset[str] = frozenset()  # methods that give their owner, set otherwise
     declares: frozenset[str] = frozenset()  # functions that give back what they declare the type of
+    worker_libraries: frozenset[str] = frozenset()  # whose workers, elsewhere, hold the devices
     received: frozenset[str] = frozenset()  # functions that give what another process has sent
     plain_functions: frozenset[str] = frozenset()  # which read nothing and give plain objects
     host_libraries: frozenset[str] = frozenset()  # whose functions give no arrays of another one

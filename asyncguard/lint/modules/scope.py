@@ -94,10 +94,22 @@ class Scope(ABC):
 
         Beside one of pure functions, another that keeps its values on the CPU reads the data.
         """
+        if self.drives_workers:
+            return False
         known = self.knowledge.frameworks.get(framework)
         if known is None or not known.asynchronous_cpu:
             return self.device != Device.CPU or known is None
         return self.knowledge.functional_of(self.frameworks) in ("", framework)
+
+    @cached_property
+    def drives_workers(self) -> bool:
+        """Whether the file has other processes work, and neither is one nor speaks of a device."""
+        libraries = self.knowledge.language.worker_libraries
+        is_one = any(f"@{library}." in self.text for library in libraries)
+        if is_one or not _names_any(libraries, self.text, r"\w."):
+            return False
+        moves = (f".{method}(" for method in self.knowledge.catalogue.moves)
+        return not any(word in self.text for word in ("cuda", "device", *moves))
 
     @cached_property
     def names_other_arrays(self) -> bool:
