@@ -62,6 +62,11 @@ def branches(size: int) -> str:
     return in_loop(f"if flag > {n}: value_{n} = loss[{n}].item()" for n in range(size))
 
 
+def decisions(size: int) -> str:
+    """Decide by a device value at each site, and read it where it decides so."""
+    return in_loop(f"if loss > {n}: value_{n} = loss.item()" for n in range(size))
+
+
 def joins(size: int) -> str:
     """Bind a device value in each `if`, which the paths after it join."""
     return in_loop(f"if flag > {n}: value_{n} = loss * {n}" for n in range(size))
@@ -256,6 +261,7 @@ def _parts(size: int) -> list[str]:
 SHAPES: Mapping[str, Callable[[int], str]] = {
     "reads": reads,
     "branches": branches,
+    "decisions": decisions,
     "joins": joins,
     "guards": guarded_reads,
     "bindings": bindings,
