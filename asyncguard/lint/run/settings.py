@@ -386,7 +386,7 @@ DOCUMENTED = {
     "allow-comments": 'Comments that say so of their line: `["gpu-sync-ok"]`.',
     "context": "Where single files are checked, read the rest of their project as well, which may "
     "decide how often they run.",
-    "jobs": "How many processes check; else one a core, or one where files import each other.",
+    "jobs": "How many processes check; else as many as save time, one a core at most.",
     "cache": "Keep what was learned of files that do not change.",
     "cache-dir": "Where: a folder, in which asyncguard makes `.asyncguard_cache`.",
 }
