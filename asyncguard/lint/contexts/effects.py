@@ -11,7 +11,8 @@ from asyncguard.lint.contexts.copies import waited
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.definitions import Edge, Event, FunctionInfo, Site, function_of
 from asyncguard.lint.domain.handed import ANYTHING, Handed
-from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM
+from asyncguard.lint.domain.hotness import Context
+from asyncguard.lint.domain.reasons import HIGH, LOW, MEDIUM, Reason
 from asyncguard.lint.domain.values import (
     DEVICE,
     FUNCTION,
@@ -29,6 +30,18 @@ from asyncguard.model import Loop, SyncKind
 
 # What can be done with a node of a graph as well, which has no value yet: that waits for nothing.
 _OF_SYMBOLS = frozenset({SyncKind.TEXT, SyncKind.TRUTH, SyncKind.SHAPE})
+
+
+def _repeated(frame: Frame, point: SyncPoint, via: Site | None) -> tuple[Context, Reason | None]:
+    """Return how often a site is run when its function is, and why that is so."""
+    context = frame.nest.context_of(point.kind, news=frame.findings > 0)
+    hot = frame.nest.why_repeated()
+    if via is None:
+        return context, hot
+    if via.context.loop is Loop.STEP:  # a loop of its own, whoever calls it
+        context, hot = context._replace(loop=Loop.STEP, guarded=False), via.hot
+    switches = context.switches | via.context.switches
+    return context._replace(switches=switches, graphs=context.graphs | via.graphs), hot
 
 
 def note_site(
@@ -58,13 +71,7 @@ def note_site(
     if _has_no_value(frame, point, sink=sink):
         return
     limit = {"high": HIGH, "medium": MEDIUM, "low": LOW}[point.confidence.value]
-    context = frame.nest.context_of(point.kind, news=frame.findings > 0)
-    hot = frame.nest.why_repeated()
-    if via is not None:
-        if via.context.loop is Loop.STEP:  # a loop of its own, whoever calls it
-            context, hot = context._replace(loop=Loop.STEP, guarded=False), via.hot
-        switches = context.switches | via.context.switches
-        context = context._replace(switches=switches, graphs=context.graphs | via.graphs)
+    context, hot = _repeated(frame, point, via)
     site = Site(
         point,
         node,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 Kept = tuple[str, str, int]  # path and qualified name of a method, and a parameter of it
 # What a call gives of what is kept, in the place of a parameter of the caller:
 GIVEN = -1  # a device value
-TOLD = -2  # a truth value, so that it is no array
+TOLD = -2  # a truth value: the parameter is no array
 
 
 class Dependence(NamedTuple):
