@@ -359,7 +359,7 @@ class Edge:
     handed: Dependence = INDEPENDENT  # as `Dependence.is_ruled_out_by` asks for it
     conditions: int = 0  # around it, within its caller
     handed_on: frozenset[tuple[int, int]] = frozenset()  # parameters of the caller, as those of it
-    gives: frozenset[tuple[int, int]] = frozenset()  # likewise to be kept
+    gives: frozenset[tuple[int, int]] = frozenset()  # likewise to be kept; or GIVEN, TOLD
 
 
 ByName = tuple[str, Context, Handed]  # a call of which only the callee's name is known

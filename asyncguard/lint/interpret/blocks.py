@@ -8,6 +8,7 @@ import libcst as cst
 
 from asyncguard.lint.contexts.frame import MAX_DEPTH, Frame, evaluate
 from asyncguard.lint.domain.values import SYMBOL, Value
+from asyncguard.lint.syntax.nodes import parameters
 
 
 def run(frame: Frame, body: Sequence[cst.CSTNode]) -> bool:
@@ -49,9 +50,9 @@ def suite(frame: Frame, body: cst.BaseSuite) -> bool:
     return run(frame, body.body)
 
 
-def evaluate_defaults(frame: Frame, taken: cst.Parameters) -> None:
+def evaluate_defaults(frame: Frame, function: cst.FunctionDef | cst.Lambda) -> None:
     """Evaluate the defaults of parameters, as Python does where it comes to the definition."""
-    for parameter in (*taken.posonly_params, *taken.params, *taken.kwonly_params):
+    for parameter in parameters(function):
         if parameter.default is not None:
             evaluate(frame, parameter.default)
 

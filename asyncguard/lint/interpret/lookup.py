@@ -53,8 +53,8 @@ def name_expression(frame: Frame, node: cst.Name) -> Value:
     found = frame.lookup(node.value)
     if found is not None and found.kind == SYMBOL:
         if found.items is None:
-            return _function_named(frame, found)
-        return functools.reduce(join, [_function_named(frame, one) for one in symbols(found)])
+            return _stands_for(frame, found)
+        return functools.reduce(join, [_stands_for(frame, one) for one in symbols(found)])
     if found is not None:
         return _placed_by_name(frame, node.value, hinted_at(frame, node.value, found))
     if node.value in ("True", "False"):
@@ -81,7 +81,7 @@ def _placed_by_name(frame: Frame, name: str, known: Value) -> Value:
     return Value(HOST_ARRAY, framework, frame.by_name(f"`{name}` is named like a host value"))
 
 
-def _function_named(frame: Frame, named: Value) -> Value:
+def _stands_for(frame: Frame, named: Value) -> Value:
     """Return the function, number or text of checked code that a symbol stands for, or it."""
     if "." not in named.name:
         return named

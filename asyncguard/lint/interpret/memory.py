@@ -147,7 +147,7 @@ def _size(frame: Frame, table: HostMemory, name: str, arguments: Arguments) -> S
 
 
 def _sizes(table: HostMemory, name: str, arguments: Arguments) -> Sequence[Value] | None:
-    """Return the sizes that a factory is given, listed or one by one; None of unknown ones."""
+    """Return the sizes given to a factory, listed or one by one; None where they are unknown."""
     listed = next((a.value.items for a in arguments if _is_listed(table, a)), None)
     if listed is not None or _last(name) not in table.sized or any(a.stars for a in arguments):
         return listed

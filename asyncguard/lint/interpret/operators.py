@@ -314,7 +314,7 @@ def lambda_(frame: Frame, node: cst.Lambda) -> Value:
         unit=frame.function.unit,
     )
     scan(info, frame.analysis.knowledge, frame.analysis.frameworks)
-    evaluate_defaults(frame, node.params)
+    evaluate_defaults(frame, node)
     return Value(FUNCTION, ref=info)
 
 

@@ -144,7 +144,7 @@ def import_from(frame: Frame, node: cst.ImportFrom) -> bool:
 def function(frame: Frame, node: cst.FunctionDef) -> bool:
     """A definition; its body is analysed later, with everything around it known."""
     if frame.parent is not None:
-        evaluate_defaults(frame, node.params)
+        evaluate_defaults(frame, node)
     frame.analysis.define_function(frame, node)
     return True
 

@@ -90,7 +90,7 @@ class Call(NamedTuple):
     hot: Reason | None = None  # why that is repeated within its caller
     conditions: int = 0  # around that
     handed_on: frozenset[tuple[int, int]] = frozenset()  # parameters of the caller, as its own
-    gives: frozenset[tuple[int, int]] = frozenset()  # likewise to be kept
+    gives: frozenset[tuple[int, int]] = frozenset()  # likewise to be kept; or GIVEN, TOLD
 
 
 class NamedCall(NamedTuple):

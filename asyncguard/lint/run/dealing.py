@@ -55,8 +55,10 @@ def processes(tasks: Sequence[str], modules: Mapping[str, str]) -> int:
     while count < (os.cpu_count() or 1):
         more = min(2 * count, os.cpu_count() or 1)
         shares = stretches(chunks, more)
+        if len(shares) < more:
+            break
         longest = max(imported.work([*chain.from_iterable(share)]) for share in shares)
-        if len(shares) < more or longest > WORTH * took:
+        if longest > WORTH * took:
             break
         count, took = more, longest
     return count
