@@ -89,7 +89,7 @@ def test_without_storage_the_page_works_all_the_same(tmp_path: Path) -> None:
     inner = acting(page(), script)
     outer = framed(inner, "", 700).replace("<iframe", '<iframe sandbox="allow-scripts"')
     listen = "<script>onmessage = (event) => document.title = event.data;</script>"
-    shown = in_browser(outer.replace("<body>", f"<body>{listen}"), tmp_path)
+    shown = in_browser(outer.replace("<body>", f"<body>{listen}"), tmp_path, patience=5)
     assert "<title>3 of 3 sites</title>" in shown
 
 
