@@ -155,7 +155,8 @@ def note_call(frame: Frame, callee: FunctionInfo | None) -> Edge | None:
         return None
     conditions = len(frame.nest.asked.shapes)
     why, context = frame.nest.why_repeated(), frame.nest.context()
-    frame.edges.append(Edge(callee, context, frame.line(), why, conditions=conditions))
+    when = frame.omitted.options
+    frame.edges.append(Edge(callee, context, frame.line(), why, conditions=conditions, when=when))
     return frame.edges[-1]
 
 

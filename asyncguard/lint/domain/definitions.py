@@ -358,6 +358,7 @@ class Edge:
     hot: Reason | None = None  # why it is repeated within its caller
     handed: Dependence = INDEPENDENT  # as `Dependence.is_ruled_out_by` asks for it
     conditions: int = 0  # around it, within its caller
+    when: Dependence = INDEPENDENT  # the options of the caller that it hangs on
     handed_on: frozenset[tuple[int, int]] = frozenset()  # parameters of the caller, as those of it
     gives: frozenset[tuple[int, int]] = frozenset()  # likewise to be kept; or GIVEN, TOLD
 

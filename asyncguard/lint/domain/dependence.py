@@ -11,6 +11,8 @@ Kept = tuple[str, str, int]  # path and qualified name of a method, and a parame
 # What a call gives of what is kept, in the place of a parameter of the caller:
 GIVEN = -1  # a device value
 TOLD = -2  # a truth value: the parameter is no array
+Word = str | int  # a constant that options are compared with
+Compared = tuple[int, frozenset[Word], bool]  # a parameter that is one of these, or none of them
 
 
 class Dependence(NamedTuple):
@@ -24,7 +26,9 @@ class Dependence(NamedTuple):
     on the device: `x = x.to(device)`; of `unless_entry`, in calls that hand nothing that may be a
     list in spite of a declaration: `if not isinstance(p, list): ...`; of `when_true`, `when_false`
     and `when_given`, in calls that may hand something true, false, or not `None`: `if p: ...`; of
-    `when_host`, only in calls that hand arrays in host memory: `x = x.to(y.device)`.
+    `when_host`, only in calls that hand arrays in host memory: `x = x.to(y.device)`; of
+    `when_word`, in calls that may hand such a word: `if p == "sum": ...`. `words` are those that
+    calls hand, of which each parameter is one.
 
     `kept` are those of other methods, which keep them in attributes: `self.last = p`.
     """
@@ -41,6 +45,8 @@ class Dependence(NamedTuple):
     when_host: frozenset[int] = frozenset()
     unless_entry: frozenset[int] = frozenset()
     unless_host: frozenset[int] = frozenset()
+    when_word: frozenset[Compared] = frozenset()
+    words: frozenset[tuple[int, Word]] = frozenset()
     kept: frozenset[Kept] = frozenset()
 
     def __bool__(self) -> bool:
@@ -57,14 +63,19 @@ class Dependence(NamedTuple):
     def __and__(self, other: Dependence) -> Dependence:
         """Return what two calls rule out alike, of what they hand."""
         both = Dependence(*map(and_, self, other))
-        return both._replace(when_host=self.when_host | other.when_host)
+        known = {p for p, _ in self.words} & {p for p, _ in other.words}
+        words = frozenset(told for told in self.words | other.words if told[0] in known)
+        return both._replace(when_host=self.when_host | other.when_host, words=words)
 
     def renamed(self, positions: Iterable[tuple[int, int]]) -> Dependence:
         """Return it for a function that is handed these parameters, as other ones."""
         if self is INDEPENDENT or not positions:
             return INDEPENDENT
-        own = (frozenset([b for a, b in positions if a in field]) for field in self[:-1])
-        return Dependence._make((*own, frozenset()))
+        own = (frozenset([b for a, b in positions if a in field]) for field in self[:_WORDS])
+        pairs = [(a, b) for a, b in positions]
+        asked = frozenset((b, *how) for p, *how in self.when_word for a, b in pairs if a == p)
+        words = frozenset((b, word) for p, word in self.words for a, b in pairs if a == p)
+        return Dependence._make((*own, asked, words, frozenset()))
 
     def of_caller(self, handed_on: frozenset[tuple[int, int]]) -> Dependence:
         """Return it for a caller that hands on parameters of its own, each as one of these.
@@ -93,7 +104,10 @@ class Dependence(NamedTuple):
     def options(self) -> Dependence:
         """That on parameters which turn something on or off, alone."""
         return Dependence(
-            when_true=self.when_true, when_false=self.when_false, when_given=self.when_given
+            when_true=self.when_true,
+            when_false=self.when_false,
+            when_given=self.when_given,
+            when_word=self.when_word,
         )
 
     @property
@@ -117,10 +131,20 @@ class Dependence(NamedTuple):
         if not self.when_host <= handed.when_host:
             return True
         on_host = bool(self.on) and not self.kept and self.on <= handed.on
+        if on_host or any(self._is_another(asked, handed.words) for asked in self.when_word):
+            return True
         conditions = zip(self._conditions, handed._conditions, strict=True)
-        return on_host or any(not asked.isdisjoint(known) for asked, known in conditions)
+        return any(not asked.isdisjoint(known) for asked, known in conditions)
+
+    @staticmethod
+    def _is_another(asked: Compared, words: frozenset[tuple[int, Word]]) -> bool:
+        """Whether calls hand words alone that a comparison does not ask for."""
+        parameter, wanted, holds = asked
+        known = [word for index, word in words if index == parameter]
+        return bool(known) and all((word in wanted) != holds for word in known)
 
 
+_WORDS = Dependence._fields.index("when_word")
 INDEPENDENT = Dependence()
 
 

@@ -55,7 +55,7 @@ from asyncguard.lint.interpret.narrowing import own_parameter
 from asyncguard.lint.interpret.placement import hand_default, names_host
 from asyncguard.lint.interpret.reads_of_calls import reads_of_call
 from asyncguard.lint.interpret.registries import note_registered
-from asyncguard.lint.interpret.ruling_out import handed_on, ruling_out
+from asyncguard.lint.interpret.ruling_out import constants, handed_on, ruling_out
 from asyncguard.lint.interpret.types import instance_of
 from asyncguard.lint.names import family
 from asyncguard.lint.syntax.tree import argument_paths, dotted, names_in
@@ -84,18 +84,20 @@ def call_function(frame: Frame, node: cst.Call, callee: Value, arguments: Argume
     learn_from_function(frame, info, arguments, bound)
     if edge is not None and summary.keeps:
         edge.gives = gives(frame, summary.keeps, bound)
+    given = constants(frame, info, arguments, bound)
+    own = handed_on(frame, arguments, bound)
+    if edge is not None:
+        edge.handed, edge.handed_on = given, own
     if not summary.reads and not summary.added and summary.result == UNKNOWN_VALUE:
         return UNKNOWN_VALUE
     if summary.added:
         added = [(index, key, substitute(value, bound)) for index, key, value in summary.added]
         note_added_by_call(frame, handed_paths(node, info, arguments), added)
-    passed = ruling_out(frame, info, arguments, bound)
-    own = handed_on(frame, arguments, bound)
+    passed = ruling_out(frame, info, arguments, bound) | given
     if edge is not None:
         if not frame.analysis.places_batches:
             edge.handed = Dependence(_on_host(info, arguments, bound))
         edge.handed |= passed
-        edge.handed_on = own
     reads_of_call(frame, node, _reads_for(frame, info, summary, bound, passed), bound, own)
     result = moved_dict(summary.result, moved)
     made = result or _instantiated(frame, summary.result, {**bound, **moved})

@@ -17,7 +17,7 @@ from asyncguard.lint.contexts.priors import prior_for
 from asyncguard.lint.contexts.type_tests import ANY_ARRAY, TypeTest, type_test
 from asyncguard.lint.contexts.variables import UNCHANGED
 from asyncguard.lint.domain.definitions import ClassInfo
-from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, together
+from asyncguard.lint.domain.dependence import INDEPENDENT, Dependence, Word, together
 from asyncguard.lint.domain.join import join
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt, Provenance, Reason
 from asyncguard.lint.domain.values import (
@@ -43,7 +43,7 @@ from asyncguard.lint.interpret.protocols import protocol_site
 from asyncguard.lint.interpret.structures import keyed
 from asyncguard.lint.interpret.types import type_value
 from asyncguard.lint.names import family
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.syntax.tree import dotted, word_of
 
 _ANY_TENSOR = family("type.any_tensor")
 
@@ -314,11 +314,28 @@ def guarded_by_truth(frame: Frame, test: cst.BaseExpression, holds: bool) -> Dep
 
 
 def _guarded_by_comparison(frame: Frame, test: cst.Comparison, holds: bool) -> Dependence:
-    """Return the parameter that has to be given for a test to come out so: `p is not None`."""
-    if len(test.comparisons) != 1 or dotted(test.comparisons[0].comparator) != "None":
-        return INDEPENDENT
-    wanted = cst.IsNot if holds else cst.Is
+    """Return the parameter that a test compares with `None`, or with words: `p == "sum"`."""
     index = own_parameter(frame, dotted(test.left)) if type(test.left) is cst.Name else -1
-    if index < 0 or type(test.comparisons[0].operator) is not wanted:
+    if len(test.comparisons) != 1 or index < 0:
         return INDEPENDENT
-    return Dependence(when_given=frozenset({index}))
+    bound = test.comparisons[0]
+    operator = type(bound.operator)
+    if dotted(bound.comparator) == "None":
+        given = operator is (cst.IsNot if holds else cst.Is)
+        return Dependence(when_given=frozenset({index})) if given else INDEPENDENT
+    words = _words_of(bound)
+    if not words:
+        return INDEPENDENT
+    same = operator is cst.Equal or operator is cst.In
+    return Dependence(when_word=frozenset({(index, words, holds == same)}))
+
+
+def _words_of(bound: cst.ComparisonTarget) -> frozenset[Word]:
+    """Return the constants that something is compared with; none if there is anything else."""
+    if isinstance(bound.operator, (cst.In, cst.NotIn)):
+        several = isinstance(bound.comparator, (cst.Tuple, cst.List, cst.Set))
+        nodes = [each.value for each in bound.comparator.elements] if several else []  # type: ignore[attr-defined]
+    else:
+        nodes = [bound.comparator] if isinstance(bound.operator, (cst.Equal, cst.NotEqual)) else []
+    words = [*map(word_of, nodes)]
+    return frozenset(word for word in words if word is not None and None not in words)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TypeGuard
+
+import libcst as cst
 
 from asyncguard.lint.contexts.frame import Frame
 from asyncguard.lint.domain.arguments import Arguments
 from asyncguard.lint.domain.definitions import FunctionInfo
-from asyncguard.lint.domain.dependence import Dependence, together
+from asyncguard.lint.domain.dependence import Dependence, Word, together
 from asyncguard.lint.domain.handed import Given
 from asyncguard.lint.domain.parameters import Parameter
 from asyncguard.lint.domain.reasons import MEDIUM, Doubt
@@ -22,26 +25,21 @@ from asyncguard.lint.domain.values import (
 )
 from asyncguard.lint.interpret.arguments import (
     answers,
-    constant_given,
     is_on_host,
     may_be_omitted,
     stays_on_host,
 )
 from asyncguard.lint.interpret.presence import is_there
-from asyncguard.lint.syntax.tree import dotted
+from asyncguard.lint.syntax.tree import dotted, word_of
 from asyncguard.model import Loop
 
 
 def ruling_out(
     frame: Frame, info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
 ) -> Dependence:
-    """Return the parameters that are passed, or handed an array, where a read asks for that.
-
-    Or handed a constant that keeps a branch with a read from running.
-    """
+    """Return the parameters that are passed, or handed an array, where a read asks for that."""
     reads = frame.analysis.summary_for(info).reads
     asked = together(read.params for read in reads)
-    given = dict(_constants(frame, info, arguments, bound))
     return Dependence(
         when_omitted=frozenset(p for p in asked.when_omitted if _is_given_to(frame, bound.get(p))),
         where_omitted=frozenset(p for p in asked.where_omitted if _is_given(frame, bound.get(p))),
@@ -52,10 +50,21 @@ def ruling_out(
         unless_there=frozenset(p for p in asked.unless_there if is_there(frame, bound.get(p))),
         unless_host=frozenset(p for p in asked.unless_host if stays_on_host(bound.get(p))),
         unless_entry=frozenset(p for p in asked.unless_entry if _is_entry(bound.get(p))),
-        when_true=frozenset(p for p, known in given.items() if known & Given.FALSE),
-        when_false=frozenset(p for p, known in given.items() if known & Given.TRUE),
-        when_given=frozenset(p for p, known in given.items() if known & Given.ABSENT),
         when_host=frozenset(p for p in asked.when_host if _is_host_array(frame, bound.get(p))),
+    )
+
+
+def constants(
+    frame: Frame, info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
+) -> Dependence:
+    """Return the parameters that are handed constants, which may close branches."""
+    known = [*_constants(frame, info, arguments, bound)]
+    given = [(index, _given(constant)) for index, constant in known]
+    return Dependence(
+        when_true=frozenset(index for index, what in given if what & Given.FALSE),
+        when_false=frozenset(index for index, what in given if what & Given.TRUE),
+        when_given=frozenset(index for index, what in given if what & Given.ABSENT),
+        words=frozenset((index, word) for index, word in known if _is_word(word)),
     )
 
 
@@ -71,17 +80,45 @@ def handed_on(
     )
 
 
+_Constant = str | int | float | bool | None
+
+
+def _given(constant: _Constant) -> Given:
+    """Return whether a constant is true, or `None`."""
+    if constant is None:
+        return Given.FALSE | Given.ABSENT
+    return Given.TRUE if constant else Given.FALSE
+
+
+def _is_word(constant: _Constant) -> TypeGuard[Word]:
+    return type(constant) is str or type(constant) is int
+
+
 def _constants(
     frame: Frame, info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
-) -> Iterator[tuple[int, Given]]:
-    """Yield what is known of the parameters that a call hands constants, or leaves at theirs."""
+) -> Iterator[tuple[int, _Constant]]:
+    """Yield the parameters that a call hands constants, or leaves at theirs."""
     closed = not any(argument.stars for argument in arguments)
     for index, parameter in enumerate(info.parameters):
         value = bound.get(index)
         if value is not None and not _hands_on(frame, parameter, value):
-            yield index, constant_given(value)
+            if value.is_none or (value.kind == HOST and value.literal is not None):
+                yield index, value.literal
         elif closed and _stays_at_default(info, parameter):
-            yield index, _default_given(parameter)
+            yield from ((index, constant) for constant in _written(parameter.default))
+
+
+def _written(default: cst.BaseExpression | None) -> Iterator[_Constant]:
+    """Yield the constant that a default is, if it is written out."""
+    name = dotted(default) if default is not None else ""
+    word = word_of(default)
+    if name in _NAMED:
+        yield _NAMED[name]
+    elif word is not None:
+        yield word
+
+
+_NAMED: dict[str, _Constant] = {"None": None, "False": False, "True": True}
 
 
 def _hands_on(frame: Frame, parameter: Parameter, value: Value) -> bool:
@@ -104,19 +141,6 @@ def _stays_at_default(info: FunctionInfo, parameter: Parameter) -> bool:
     if parameter.default is None:
         return False
     return _is_private(parameter) or info.hook == Loop.NONE
-
-
-def _default_given(parameter: Parameter) -> Given:
-    """Return what is known of the default of a parameter, if it is a constant of the language."""
-    name = dotted(parameter.default) if parameter.default is not None else ""
-    return _CONSTANTS.get(name, Given.UNKNOWN)
-
-
-_CONSTANTS = {
-    "None": Given.FALSE | Given.ABSENT,
-    "False": Given.FALSE,
-    "True": Given.TRUE,
-}
 
 
 def _is_host_array(frame: Frame, value: Value | None) -> bool:

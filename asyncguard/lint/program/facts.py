@@ -89,6 +89,7 @@ class Call(NamedTuple):
     line: int = 0  # where the first such call stands
     hot: Reason | None = None  # why that is repeated within its caller
     conditions: int = 0  # around that
+    when: Dependence = INDEPENDENT  # the options of the caller that it hangs on
     handed_on: frozenset[tuple[int, int]] = frozenset()  # parameters of the caller, as its own
     gives: frozenset[tuple[int, int]] = frozenset()  # likewise to be kept; or GIVEN, TOLD
 

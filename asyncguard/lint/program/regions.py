@@ -159,7 +159,7 @@ class Regions:
         """Note that a call in a region takes its callee in; return that if it says anything new."""
         callee = call.callee_path, call.callee
         out = call.context.guarded or known.asks in call.context.graphs.outside
-        if out or self._is_disabled(callee, known):
+        if out or self._is_disabled(callee, known) or self._is_closed(call, entered):
             return ()
         handed = call.handed | entered.handed.renamed(call.handed_on)
         before = found.get(callee)
@@ -170,6 +170,12 @@ class Regions:
         else:
             found[callee] = before._replace(handed=before.handed & handed)
         return (callee,)
+
+    def _is_closed(self, call: Call, entered: Entered) -> bool:
+        """Whether a call hangs on options that no way into its region gives."""
+        if entered.calls:
+            return call.when.is_ruled_out_by(entered.handed)
+        return self._network.is_closed((call.caller_path, call.caller), call.when)
 
     def _is_hot_elsewhere(self, function: FunctionId, sort: Sort) -> bool:
         """Whether code outside of such regions calls a function in every step."""

@@ -216,6 +216,7 @@ def _calls(analysis: FileAnalysis) -> Iterator[Call]:
                 callee.qualname,
                 edge.context,
                 edge.handed,
+                when=edge.when,
                 handed_on=edge.handed_on,
                 gives=edge.gives,
             )

@@ -231,3 +231,8 @@ def text_of(node: cst.CSTNode | None) -> str | None:
     except (ValueError, SyntaxError):
         return None
     return text if isinstance(text, str) else None
+
+
+def word_of(node: cst.CSTNode | None) -> str | int | None:
+    """Return a text or an integer that is written out; None of anything else."""
+    return node.evaluated_value if type(node) is cst.Integer else text_of(node)
