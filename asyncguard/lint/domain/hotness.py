@@ -45,8 +45,8 @@ class Context(NamedTuple):
         """Return it where these options are off."""
         if not self.switches:
             return self
-        guarded = self.guarded or not self.switches.isdisjoint(off)
-        return Context(self.loop, guarded, graphs=self.graphs)
+        closed = not self.guarded and not self.switches.isdisjoint(off)
+        return self._replace(guarded=True) if closed else self
 
     def within(self, entered: Hotness) -> Context:
         """Return how often the place is run in a program that enters its function that often."""

@@ -57,6 +57,7 @@ class Regions:
                 self._roots.setdefault(sort, {}).setdefault(function, Entered(region))
         self._sorts = sorted(self._roots.keys() | self._blocks.keys(), key=self._severity)
         self._reached: dict[Sort, dict[FunctionId, Entered]] = {}
+        self._off: dict[str, frozenset[str]] = {}
 
     def found(self, candidate: Candidate, finding: Finding) -> Finding | None:
         """Return what the worst region around a wait makes of its finding; None: there is none."""
@@ -100,6 +101,8 @@ class Regions:
             return None
         entered = self._functions(sort).get(candidate.function)
         if entered is None or _is_ruled_out(candidate, entered):
+            return None
+        if not candidate.switches.isdisjoint(self._left_off(entered.region.path)):
             return None
         if not entered.calls and not self._is_asked_for(candidate):
             return None
@@ -173,9 +176,19 @@ class Regions:
 
     def _is_closed(self, call: Call, entered: Entered) -> bool:
         """Whether a call hangs on options that no way into its region gives."""
+        if not call.context.switches.isdisjoint(self._left_off(entered.region.path)):
+            return True
         if entered.calls:
             return call.when.is_ruled_out_by(entered.handed)
         return self._network.is_closed((call.caller_path, call.caller), call.when)
+
+    def _left_off(self, path: str) -> frozenset[str]:
+        """Return the options that the file of a region gives nothing but `False` or the like."""
+        if path not in self._off:
+            given = self._network.facts[path].options
+            others = given.true | given.other | {each.name for each in given.hanging}
+            self._off[path] = given.false - others
+        return self._off[path]
 
     def _is_hot_elsewhere(self, function: FunctionId, sort: Sort) -> bool:
         """Whether code outside of such regions calls a function in every step."""
