@@ -131,7 +131,8 @@ _SWITCH = family("value.switch")
 
 
 def _given(frame: Frame, argument: Argument) -> Given:
-    value, given = argument.value, constant_given(argument.value)
+    value = argument.value
+    given = constant_given(value.literal) if is_constant(value) else Given.UNKNOWN
     if answers(frame, value):
         return Given.ON_HOST
     if value.kind in (UNKNOWN, HOST) and _SWITCH(dotted(argument.node).rpartition(".")[2]):
@@ -159,13 +160,19 @@ def answers(frame: Frame, value: Value | None) -> bool:
     return bool(results) and all(result.kind == HOST for result in results)
 
 
-def constant_given(value: Value) -> Given:
-    """Return whether a constant that is handed is true, or `None`; of others nothing."""
-    if value.is_none:
+Constant = str | int | float | bool | None
+
+
+def is_constant(value: Value) -> bool:
+    """Whether an argument is a constant, which is `value.literal` then."""
+    return value.is_none or (value.kind == HOST and value.literal is not None)
+
+
+def constant_given(constant: Constant) -> Given:
+    """Return whether a constant that is handed is true, or `None`."""
+    if constant is None:
         return Given.FALSE | Given.ABSENT
-    if value.kind != HOST or value.literal is None:
-        return Given.UNKNOWN
-    return Given.TRUE if value.literal else Given.FALSE
+    return Given.TRUE if constant else Given.FALSE
 
 
 def _at_position(info: FunctionInfo, position: int) -> int | None:

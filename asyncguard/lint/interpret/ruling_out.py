@@ -24,7 +24,10 @@ from asyncguard.lint.domain.values import (
     Value,
 )
 from asyncguard.lint.interpret.arguments import (
+    Constant,
     answers,
+    constant_given,
+    is_constant,
     is_on_host,
     may_be_omitted,
     stays_on_host,
@@ -59,7 +62,7 @@ def constants(
 ) -> Dependence:
     """Return the parameters that are handed constants, which may close branches."""
     known = [*_constants(frame, info, arguments, bound)]
-    given = [(index, _given(constant)) for index, constant in known]
+    given = [(index, constant_given(constant)) for index, constant in known]
     return Dependence(
         when_true=frozenset(index for index, what in given if what & Given.FALSE),
         when_false=frozenset(index for index, what in given if what & Given.TRUE),
@@ -80,35 +83,25 @@ def handed_on(
     )
 
 
-_Constant = str | int | float | bool | None
-
-
-def _given(constant: _Constant) -> Given:
-    """Return whether a constant is true, or `None`."""
-    if constant is None:
-        return Given.FALSE | Given.ABSENT
-    return Given.TRUE if constant else Given.FALSE
-
-
-def _is_word(constant: _Constant) -> TypeGuard[Word]:
+def _is_word(constant: Constant) -> TypeGuard[Word]:
     return type(constant) is str or type(constant) is int
 
 
 def _constants(
     frame: Frame, info: FunctionInfo, arguments: Arguments, bound: Mapping[int, Value]
-) -> Iterator[tuple[int, _Constant]]:
+) -> Iterator[tuple[int, Constant]]:
     """Yield the parameters that a call hands constants, or leaves at theirs."""
     closed = not any(argument.stars for argument in arguments)
     for index, parameter in enumerate(info.parameters):
         value = bound.get(index)
         if value is not None and not _hands_on(frame, parameter, value):
-            if value.is_none or (value.kind == HOST and value.literal is not None):
+            if is_constant(value):
                 yield index, value.literal
         elif closed and _stays_at_default(info, parameter):
             yield from ((index, constant) for constant in _written(parameter.default))
 
 
-def _written(default: cst.BaseExpression | None) -> Iterator[_Constant]:
+def _written(default: cst.BaseExpression | None) -> Iterator[Constant]:
     """Yield the constant that a default is, if it is written out."""
     name = dotted(default) if default is not None else ""
     word = word_of(default)
@@ -118,7 +111,7 @@ def _written(default: cst.BaseExpression | None) -> Iterator[_Constant]:
         yield word
 
 
-_NAMED: dict[str, _Constant] = {"None": None, "False": False, "True": True}
+_NAMED: dict[str, Constant] = {"None": None, "False": False, "True": True}
 
 
 def _hands_on(frame: Frame, parameter: Parameter, value: Value) -> bool:
